@@ -296,10 +296,10 @@ int gorun_checks(const struct gorun_checks_args *args, const uint64_t *mask, uin
 		 struct gorun_checks_result *result)
 {
 	const int32_t *stop = args->shared ? &args->shared->stop : NULL;
-	int expected = args->cpu;
+	int last = -1;
 
 	*result = (struct gorun_checks_result){ 0 };
-	if (args->cpu < -1 || args->cpus <= 0 || seen == NULL)
+	if (args->cpus <= 0 || seen == NULL)
 		return -EINVAL;
 	gorun_shared_wait(args->shared);
 	while (result->checks < args->checks && !gorun_stopped(stop)) {
@@ -307,14 +307,13 @@ int gorun_checks(const struct gorun_checks_args *args, const uint64_t *mask, uin
 
 		if (cpu < 0)
 			return -errno;
-		if (mask != NULL ? !in_mask(mask, args->mask_words, cpu) : expected >= 0 && cpu != expected) {
+		if (mask != NULL ? !in_mask(mask, args->mask_words, cpu) : last >= 0 && cpu != last) {
 			if (cpu >= args->cpus)
 				return -ERANGE;
 			result->deviations++;
 			seen[cpu]++;
 		}
-		if (args->cpu < 0)
-			expected = cpu;
+		last = cpu;
 		result->checks++;
 	}
 	result->stopped = gorun_stopped(stop);

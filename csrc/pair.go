@@ -56,11 +56,10 @@ type Latency struct {
 	Count uint64
 }
 
-// ChecksArgs give the expected CPU of a process and the number of checks.
+// ChecksArgs give the expected CPUs of a process and the number of checks.
 type ChecksArgs struct {
-	CPU    int      // expected; -1: the CPU of the previous check
 	CPUs   int      // greater than the highest possible CPU number
-	Mask   []uint64 // expected instead of CPU, 64 CPUs a word; nil: CPU counts
+	Mask   []uint64 // the expected ones, 64 a word; nil: the CPU of the previous check
 	Checks uint64
 	Shared *Shared // nil: begin at once
 }
@@ -148,7 +147,7 @@ func bucketNS(bucket int) float64 {
 func Checks(args ChecksArgs) (ChecksResult, error) {
 	seen := make([]C.uint64_t, args.CPUs)
 	a := C.struct_gorun_checks_args{
-		cpu: C.int(args.CPU), checks: C.uint64_t(args.Checks), cpus: C.int(args.CPUs), shared: args.Shared.pointer(),
+		checks: C.uint64_t(args.Checks), cpus: C.int(args.CPUs), shared: args.Shared.pointer(),
 		mask_words: C.int(len(args.Mask)),
 	}
 	mask := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(args.Mask)))

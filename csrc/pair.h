@@ -73,8 +73,7 @@ struct gorun_work_result {
 int gorun_work(const struct gorun_work_args *args, uint64_t *histogram, struct gorun_work_result *result);
 
 struct gorun_checks_args {
-	int cpu;         /* expected; -1: the one of the previous check */
-	int mask_words;  /* length of mask */
+	int mask_words; /* length of mask */
 	uint64_t checks;
 	int cpus; /* length of seen */
 	struct gorun_shared *shared;

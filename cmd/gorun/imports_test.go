@@ -18,25 +18,25 @@ import (
 const mayImport = `
 	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result units
 	bytesize            hint
-	c2c                 catalog column contend cpuset csrc experiment hint linux render/chart render/term render/view result topology units
+	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result topology units
 	catalog
 	cgroup              cpuset sysfs
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
-	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units
-	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result stats topology units
+	command             catalog column cpuset dedicate experiment guardian hint launch lazy linux measure placement render/term render/view result shell stats topology units
+	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats topology units
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
 	doctor              cgroup hint linux measure metrics render/term result stats sysfs topology units
-	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
-	futex               column cpuset csrc experiment hint linux placement result topology
+	experiment          bytesize child column cpuset hint linux render/chart render/term render/view result topology units
+	futex               column cpuset csrc experiment hint linux measure placement result topology
 	gobench             column command experiment guardian hint launch lazy render/term render/view result shell units
 	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint matrix result
-	launch              catalog child cpuset hint lazy linux perf placement result shell sysfs topology
+	launch              child hint linux perf placement result shell sysfs topology
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
@@ -44,14 +44,14 @@ const mayImport = `
 	matrix              column cpuset hint lazy result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
-	migrate             bytesize column cpuset csrc experiment hint linux placement render/term render/view result stats topology units
+	migrate             bytesize column cpuset csrc experiment hint linux measure placement render/term render/view result stats topology units
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats topology units
 	output              hint
 	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
 	primes              catalog column cpuset experiment hint linux placement render/view result units
-	process             bytesize child cpuset csrc hint linux placement topology
+	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests
 	render              catalog column cpuset experiment lazy render/term render/view result shell stats topology units
 	render/chart        render/term render/view result stats units

@@ -102,16 +102,6 @@ func stopped(t *testing.T, f fault) {
 			assert.Positive(t, stoppedSeconds(t, f, h.end().Samples))
 		})
 	}
-	t.Run("exec, not stopped", func(t *testing.T) {
-		cmd := gorunCommand("exec", "--stat", "--format", "json", "--", "sleep", "0.8")
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr // the result, since stdout is the command's
-		require.NoError(t, cmd.Run())
-		var run result.Run
-		require.NoError(t, json.Unmarshal(stderr.Bytes(), &run), "%s", stderr.String())
-		require.Len(t, run.Samples, 1)
-		assert.Zero(t, *run.Samples[0].Quality.Signals.StoppedSeconds)
-	})
 }
 
 func isStopped(s result.Sample) bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/csrc"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/process"
@@ -25,9 +26,10 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 	}
 	for trial := range rounds {
 		for cell, mean := range [...]func(int) float64{Unbound: unbound, Bound: bound} {
-			c := Cell{CPUs: []int{4, 7}, Bound: cell == Bound, Checks: 100, Passes: 1}
+			checks := csrc.ChecksResult{Checks: 100}
+			c := Cell{Masks: each([]int{4, 7}), Bound: cell == Bound, Checks: 100, Passes: 1}
 			s, err := c.sample(process.Done[reply]{Answers: []reply{
-				{Checks: 100, Seconds: 0.5 * mean(trial)}, {Checks: 100, Seconds: 1.5 * mean(trial)},
+				{ChecksResult: checks, Seconds: 0.5 * mean(trial)}, {ChecksResult: checks, Seconds: 1.5 * mean(trial)},
 			}})
 			require.NoError(t, err)
 			measure.Judge(&s, 2)

@@ -1,3 +1,4 @@
+// Package bind is `gorun bind`: it compares processes that are bound to CPUs with the same processes unbound.
 package bind
 
 import (
@@ -67,7 +68,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 type sampler struct{ self child.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return Measure(ctx, s.self, c)
+	return c.measure(ctx, s.self, func([]int) error { return nil })
 }
 func (s sampler) Close() error { return nil }
 
@@ -75,7 +76,7 @@ func (s sampler) Close() error { return nil }
 type flags struct {
 	processes int
 	checks    uint64
-	array     string
+	array     uint64 // 0: an L2
 	passes    uint64
 	trials    int
 	cold      bool
@@ -85,7 +86,7 @@ type flags struct {
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.processes, "processes", 20, "processes of a trial")
 	set.Uint64Var(&f.checks, "checks", 10_000, "how often each process checks its CPU")
-	set.StringVar(&f.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
+	set.Size(&f.array, "array", "`size` of the array of each process (default: an L2 of the first CPU, or "+
 		bytesize.Format(process.UnknownL2)+" where that is not known)")
 	set.Uint64Var(&f.passes, "passes", 0, "how often each process adds up its array (0: until it has added "+bytesize.Format(summed)+")")
 	set.BoolVar(&f.cold, "cold", false, "time the fill of the array too, in memory that is touched for the first time, and\n"+
@@ -111,10 +112,7 @@ type spec struct {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	bytes, odd, err := process.ArrayBytes(f.array, m.Root, m.CPUs.First())
-	if err != nil {
-		return r, err
-	}
+	bytes, odd := process.ArrayBytes(f.array, m.Root, m.CPUs.First())
 	r.Warnings = result.OddMachine(odd)
 	passes := max(1, summed/bytes)
 	if f.cold {
@@ -126,16 +124,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			"give fewer --passes"))
 	}
 	c := Cell{
-		Processes: f.processes, CPUs: m.CPUs.List(), Checks: f.checks, ArrayBytes: bytes, Passes: passes, Cold: f.cold,
+		Processes: f.processes, Given: f.masks != "", Checks: f.checks, ArrayBytes: bytes, Passes: passes, Cold: f.cold,
 	}
-	if f.masks != "" {
-		if c.Masks, c.CPUs, err = masksOf(m, f.masks); err != nil {
-			return r, hint.Flag("masks", f.masks, err)
-		}
+	if c.Masks, err = f.masksOn(m); err != nil {
+		return r, hint.Flag("masks", f.masks, err)
 	}
 	spec := spec{
-		Processes: f.processes, Checks: f.checks, ArrayBytes: bytes, Passes: passes, CPUs: cpuset.Of(c.CPUs...).String(),
-		Cold: f.cold, Masks: joined(c.Masks),
+		Processes: f.processes, Checks: f.checks, ArrayBytes: bytes, Passes: passes, CPUs: c.all().String(), Cold: f.cold,
+	}
+	if c.Given {
+		var masks []string
+		for _, mask := range c.Masks {
+			masks = append(masks, mask.String())
+		}
+		spec.Masks = strings.Join(masks, " ")
 	}
 	r.Resources = experiment.Resources{
 		Processes: f.processes, ProcessBytes: bytes,
@@ -182,7 +184,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		p.Bind = &result.PlanBind{CPUs: make([]int, f.processes), Order: order}
 		for i := range p.Bind.CPUs {
 			p.Bind.CPUs[i] = bound.Do.cpu(i)
-			if len(c.Masks) > 0 {
+			if c.Given {
 				p.Bind.Masks = append(p.Bind.Masks, bound.Do.mask(i).String())
 			}
 		}
@@ -190,29 +192,30 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// masksOf returns the masks of a list, and their union.
-func masksOf(m experiment.Machine, list string) (masks []cpuset.Set, cpus []int, err error) {
-	var all cpuset.Set
-	for _, text := range strings.Fields(list) {
+// masksOn returns the masks of --masks on a machine, or one of each CPU.
+func (f *flags) masksOn(m experiment.Machine) (masks []cpuset.Set, err error) {
+	if f.masks == "" {
+		return each(m.CPUs.List()), nil
+	}
+	for _, text := range strings.Fields(f.masks) {
 		selected, err := m.Select(text, m.CPUs)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		masks = append(masks, cpuset.Of(selected...))
-		all = all.Union(cpuset.Of(selected...))
 	}
 	if len(masks) == 0 {
-		return nil, nil, errors.New("there is no CPU list")
+		return nil, errors.New("there is no CPU list")
 	}
-	return masks, all.List(), nil
+	return masks, nil
 }
 
-func joined(masks []cpuset.Set) string {
-	words := make([]string, len(masks))
-	for i, m := range masks {
-		words[i] = m.String()
+// each returns a mask of each CPU.
+func each(cpus []int) (masks []cpuset.Set) {
+	for _, cpu := range cpus {
+		masks = append(masks, cpuset.Of(cpu))
 	}
-	return strings.Join(words, " ")
+	return masks
 }
 
 // Order returns whether each of 2 × trials measurements is bound. Consecutive measurements form pairs of one bound

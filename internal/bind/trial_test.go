@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func trial(cpus []int, bound bool) Cell {
-	return Cell{Processes: 5, CPUs: cpus, Bound: bound, Checks: 10_000, ArrayBytes: 8 * 1001, Passes: 7}
+	return Cell{Processes: 5, Masks: each(cpus), Bound: bound, Checks: 10_000, ArrayBytes: 8 * 1001, Passes: 7}
 }
 
 func TestMeasure(t *testing.T) {
@@ -155,23 +155,9 @@ func TestMeasureBindCutShort(t *testing.T) {
 	}
 }
 
-func TestMeasureBindErrors(t *testing.T) {
-	for _, change := range []func(*Cell){
-		func(r *Cell) { r.Processes = 0 },
-		func(r *Cell) { r.CPUs = nil },
-		func(r *Cell) { r.ArrayBytes = 7 },
-		func(r *Cell) { r.Passes = 0 },
-	} {
-		r := trial([]int{0}, true)
-		change(&r)
-		_, err := Measure(t.Context(), processtest.Self(asBound), r)
-		assert.ErrorContains(t, err, "nothing to measure")
-	}
-}
-
 // A wrong sum makes the sample an error.
 func TestBindSampleSum(t *testing.T) {
-	r := Cell{CPUs: []int{0}, ArrayBytes: 8 * 4, Passes: 3}
+	r := Cell{Masks: each([]int{0}), ArrayBytes: 8 * 4, Passes: 3}
 	_, err := r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}}})
 	require.NoError(t, err)
 	_, err = r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}, {Loops: 12, Sum: 19}}})

@@ -104,8 +104,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	r.Spec = spec{
-		Pairs: plan.Which, Method: f.method, MemNode: f.memNode, Each: plan.Each.Seconds(), CPUs: m.CPUs.String(),
-		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+		Pairs: plan.Which, Method: f.method, MemNode: f.memNode, Each: plan.Each.Seconds(),
+		SamplingSpec: m.SamplingSpec(false),
 	}
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Resources.Threads = len(cpus)
@@ -133,10 +133,7 @@ type spec struct {
 	Method  string  `json:"method"`
 	MemNode string  `json:"mem_node,omitempty"` // as written in the flag; absent: first touch
 	Each    float64 `json:"pair_seconds"`
-	CPUs    string  `json:"cpus"`
-	Samples int     `json:"samples"`
-	Warmup  int     `json:"warmup"`
-	Budget  float64 `json:"budget_seconds"`
+	experiment.SamplingSpec
 }
 
 // sampler takes samples with one runner.

@@ -10,6 +10,7 @@ import (
 	"gorun/csrc"
 	"gorun/internal/contend"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/result"
 )
 
@@ -66,31 +67,25 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 		v.HomeNode = &node
 	}
 	defer r.Until(ctx)()
-	usage := linux.CountUsage()
 	r.Gate.Reset(len(cpus))
 	monitor := r.Watch(cpus)
-	begun := time.Now()
 	var sides [2]csrc.PingPongResult
-	err = r.Run(cpus, func(i int) (err error) {
-		sides[i], err = csrc.PingPong(csrc.PingPongArgs{
-			Method: c.Method, First: i == 0, Line: area.Pointer(), Time: c.Each, BatchNS: int64(batch),
-			Gate: r.Gate, Stop: r.Stop,
+	err = measure.Timed(&s, func() error {
+		return r.Run(cpus, func(i int) (err error) {
+			sides[i], err = csrc.PingPong(csrc.PingPongArgs{
+				Method: c.Method, First: i == 0, Line: area.Pointer(), Time: c.Each, BatchNS: int64(batch),
+				Gate: r.Gate, Stop: r.Stop,
+			})
+			return err
 		})
-		return err
 	})
-	s.Seconds = time.Since(begun).Seconds()
 	s.Placement.Add(monitor.End())
 	if err != nil {
 		return s, err
 	}
-	used, err := usage()
-	if err != nil {
-		return s, err
-	}
-	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Partial = ctx.Err() != nil
 	for i, side := range sides {
-		contend.Check(&s, side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
+		s.Placement.Check(side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
 	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 

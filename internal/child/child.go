@@ -53,7 +53,7 @@ func (s Self) Command(ctx context.Context, args ...string) *exec.Cmd {
 // Ask runs one process: it gets the request as JSON on its stdin (nothing if the request is nil) and prints its answer
 // as JSON. Ask returns what the process used. When ctx ends, the process is asked to end by a SIGTERM. If the process
 // failed, the error is the one that it reported, with its hint.
-func (s Self) Ask(ctx context.Context, args []string, request, answer any) (*syscall.Rusage, error) {
+func (s Self) Ask(ctx context.Context, args []string, request, answer any) (used linux.Usage, err error) {
 	runtime.LockOSThread() // the process dies with this thread, which must last as long
 	defer runtime.UnlockOSThread()
 	cmd := s.Command(ctx, args...)
@@ -65,18 +65,17 @@ func (s Self) Ask(ctx context.Context, args []string, request, answer any) (*sys
 	if request != nil {
 		text, err := json.Marshal(request)
 		if err != nil {
-			return nil, fmt.Errorf("request of %s: %w", strings.Join(args, " "), err)
+			return used, fmt.Errorf("request of %s: %w", strings.Join(args, " "), err)
 		}
 		cmd.Stdin = bytes.NewReader(text)
 	}
 	if err := cmd.Run(); err != nil {
-		return nil, reported(err, stderr.String())
+		return used, reported(err, stderr.String())
 	}
 	if err := json.Unmarshal(stdout.Bytes(), answer); err != nil {
-		return nil, fmt.Errorf("%s: cannot read its result: %w", strings.Join(s.Args(args...), " "), err)
+		return used, fmt.Errorf("%s: cannot read its result: %w", strings.Join(s.Args(args...), " "), err)
 	}
-	used, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return used, nil
+	return linux.UsageOf(*cmd.ProcessState.SysUsage().(*syscall.Rusage)), nil
 }
 
 // Prefixes of the lines in which a process reports its error.
@@ -98,7 +97,7 @@ func Remedied(err error) error {
 	if err == nil || hint.Of(err) != "" {
 		return err
 	}
-	return withHint(err, linux.Remedy(err))
+	return hint.With(err, linux.Remedy(err))
 }
 
 // reported returns the error that a process has reported on its stderr.
@@ -122,7 +121,7 @@ func reported(err error, stderr string) error {
 		}
 		return fmt.Errorf("the process ended with %w", err)
 	}
-	return withHint(errors.New(said), way)
+	return hint.With(errors.New(said), way)
 }
 
 // ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with its possible cause.
@@ -134,14 +133,6 @@ func ending(err error) error {
 		}
 	}
 	return err
-}
-
-// withHint is hint.With, if there is a hint.
-func withHint(err error, text string) error {
-	if text == "" {
-		return err
-	}
-	return hint.With(err, text)
 }
 
 // Command is a command for processes that gorun starts itself.

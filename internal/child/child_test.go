@@ -72,7 +72,7 @@ func TestAsk(t *testing.T) {
 	used, err := sh.Ask(t.Context(), []string{"cat"}, answer{"asked", 7}, &a)
 	require.NoError(t, err)
 	assert.Equal(t, answer{"asked", 7}, a, "the request is on stdin")
-	assert.Positive(t, used.Minflt)
+	assert.Positive(t, used.MinorFaults)
 	_, err = sh.Ask(t.Context(), []string{"cat"}, math.NaN(), &a)
 	require.ErrorContains(t, err, "request of cat: ")
 }

@@ -171,7 +171,7 @@ func receive[A any](m *member) (*A, error) {
 		return nil, fmt.Errorf("%s ended before its time: %w", m.name, err)
 	}
 	if got.Error != "" {
-		return nil, withHint(fmt.Errorf("%s: %s", m.name, got.Error), got.Hint)
+		return nil, hint.With(fmt.Errorf("%s: %s", m.name, got.Error), got.Hint)
 	}
 	if got.TID != 0 {
 		m.tid = got.TID

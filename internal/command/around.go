@@ -31,9 +31,8 @@ func (s *sampler) call(ctx context.Context, flag string, argv []string, left *la
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := launch.Request{Command: launch.Command{Self: s.Self.In(s.Environ), Argv: argv, Keep: keptText, Leaves: left}}
-	o, err := launch.Run(ctx, r.Command, r.Setting)
-	if failure := r.Failure(o); err == nil && failure != "" {
+	o, err := launch.Run(ctx, launch.Command{Self: s.Self.In(s.Environ), Argv: argv, Keep: keptText, Leaves: left})
+	if failure := howFailed(o, nil); err == nil && failure != "" {
 		err = errors.New(failure)
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package command is the experiment of `gorun exec`: the user's command in a placement, or in all placements that can
-// make a difference.
+// Package command is the experiment of `gorun exec` and `gorun ab`: the user's command in a placement, or in all placements that
+// can make a difference on a machine, with what is measured of it. Package launch runs it.
 package command
 
 import (
@@ -40,7 +40,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sweep: &experiment.Sweep{
 		Flag: "placement", List: "placements",
 		All: func(m experiment.Machine, text func(flag string) string) (names []string, err error) {
-			placements, err := launch.Placements(m.Machine, m.CPUs, memoryNodes(m), text("device"), choice(m))
+			placements, err := newScope(m, memoryNodes(m)).placementsWith(text("device"))
 			if err != nil {
 				return nil, hint.Flag("device", text("device"), err)
 			}
@@ -71,10 +71,10 @@ type Cell struct {
 	Around
 	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
 	Output     string // where its output goes, by --output; "": the default
-	Exits      []int  // exit codes that are not failures
+	Exits      exits  // exit codes that are not failures
 	Setting    launch.Setting
 	Timeout    time.Duration // 0: none
-	Metrics    []string      // regular expressions for figures that the command prints
+	Metrics    []metric      // figures that the command prints
 	Migrations bool          // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
-	"gorun/internal/result"
 	"gorun/internal/tests/hosts"
 )
 
@@ -56,17 +54,17 @@ func recorded(t *testing.T, name string) experiment.Machine {
 
 func TestResolve(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
-	r, err := resolve(t, m, "--placement", "node-remote", "--nice", "5", "./server", "--port", "80")
+	r, err := resolve(t, m, "--placement", "node-remote", "--nice", "5", "--sched", "batch", "./server", "--port", "80")
 	require.NoError(t, err)
 	require.Len(t, r.Cells, 1)
 	cell := r.Cells[0]
 	assert.Equal(t, []string{"./server", "--port", "80"}, cell.Do.Argv)
 	assert.Equal(t, "0-3", cell.CPUs["cpus"].List)
-	assert.Equal(t, "nice -n 5 numactl --physcpubind=0-3 --membind=1", cell.Lines.Numactl)
+	assert.Equal(t, "nice -n 5 chrt --batch 0 numactl --physcpubind=0-3 --membind=1", cell.Lines.Numactl)
 	assert.Equal(t, r.Placement, cell.Do.Setting.String())
 	spec, err := json.Marshal(r.Spec)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"command":["./server","--port","80"],"cpus":"0-3","mempolicy":"bind:1","nice":5}`, string(spec))
+	assert.JSONEq(t, `{"command":["./server","--port","80"],"cpus":"0-3","mempolicy":"bind:1","nice":5,"sched":"batch"}`, string(spec))
 
 	r, err = resolve(t, m, "x")
 	require.NoError(t, err)
@@ -142,57 +140,4 @@ func TestDeviceIsAboutAllPlacements(t *testing.T) {
 		assert.Contains(t, hint.Of(err), "near-ens5, far-ens5")
 	}
 	require.NoError(t, (&flags{device: "ens5", placements: "auto"}).Validate())
-}
-
-// sample runs a shell's script once.
-func sample(t *testing.T, s *sampler, c Cell, script string) (result.Sample, error) {
-	t.Helper()
-	path, err := os.Executable()
-	require.NoError(t, err)
-	s.Self, s.Environ = child.Self{Path: path, Argv: []string{path}}, os.Environ()
-	c.Argv = []string{"sh", "-c", script}
-	return s.Sample(context.Background(), c)
-}
-
-// In a comparison, a command that fails gives an invalid sample. A single run always gives a sample, and gorun exits
-// with the command's exit code.
-func TestSampleOfACommandThatFails(t *testing.T) {
-	compared := &sampler{}
-	s, err := sample(t, compared, Cell{}, "echo why >&2; exit 9")
-	require.NoError(t, err)
-	require.NotEmpty(t, s.Doubts)
-	assert.Equal(t, result.Doubt{Verdict: result.Invalid, Reason: "the command ended with exit code 9: why"}, s.Doubts[0])
-	_, status := compared.End()
-	require.NoError(t, status)
-
-	two := Cell{Setting: launch.Setting{GOMAXPROCS: 2}, Metrics: []string{`procs (\d+)`}}
-	s, err = sample(t, compared, two, "echo procs $GOMAXPROCS")
-	require.NoError(t, err)
-	assert.Empty(t, s.Doubts)
-	figures, ok := result.Typed[result.Exec](&s)
-	require.True(t, ok)
-	assert.InDelta(t, 2, *figures.Metric, 0)
-
-	seen := &sampler{Setting: experiment.Setting{Passed: true}}
-	s, err = sample(t, seen, Cell{}, "exit 9")
-	require.NoError(t, err)
-	assert.Empty(t, s.Doubts)
-	_, status = seen.End()
-	assert.Equal(t, experiment.Status(9), status)
-}
-
-// A command that cannot be started makes its sample invalid in a comparison, and is an error in a single run.
-func TestSampleOfACommandThatNeverRan(t *testing.T) {
-	path, err := os.Executable()
-	require.NoError(t, err)
-	s := &sampler{Setting: experiment.Setting{Self: child.Self{Path: path, Argv: []string{path}}, Environ: os.Environ()}}
-	c := Cell{Argv: []string{"./no-such-command"}}
-	got, err := s.Sample(context.Background(), c)
-	require.NoError(t, err)
-	assert.Equal(t, result.Invalid, got.Quality.Verdict)
-	s.Passed = true
-	_, err = s.Sample(context.Background(), c)
-	var never *launch.ExitError
-	require.ErrorAs(t, err, &never)
-	assert.Equal(t, launch.ExitNotFound, never.Code)
 }

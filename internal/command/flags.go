@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/dedicate"
 	"gorun/internal/experiment"
@@ -40,7 +41,7 @@ type flags struct {
 
 	argv    []string
 	around  Around
-	metrics []string
+	metrics []metric
 	judged  experiment.Judged
 }
 
@@ -73,7 +74,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	set.Group("Command")
 	set.On("device", (*topology.Machine).CompleteDevices)
-	set.Lists("placements", append([]string{"auto\tall that can matter here"}, launch.PlacementUsages()...))
+	set.Lists("placements", append([]string{"auto\tall that can matter here"}, catalog.Words(kinds[:])...))
 	set.Words("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &f.timeout, "timeout", 0, math.MaxInt64)
 }
@@ -145,30 +146,25 @@ func (f *flags) Validate() error {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	s, p, err := f.Setting(m)
-	if err != nil {
-		return r, err
-	}
 	request, err := f.dedicated(m)
 	if err != nil {
 		return r, err
 	}
 	if request != nil {
-		s.CPUs = cpuset.Of(request.CPU)
+		m.CPUs = cpuset.Of(request.CPU)
 	}
-	lines := s.Lines()
-	lines.Kubernetes = p.Kubernetes
+	s, err := f.Placed(m)
+	if err != nil {
+		return r, err
+	}
 	cell := experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s,
+			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.Setting,
 			Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request,
 		},
-		Lines: &lines, Chosen: p.Chosen,
-	}
-	if !s.CPUs.Empty() {
-		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, s.CPUs.List())}
+		Lines: &s.Lines, Chosen: s.Chosen, CPUs: s.Described(m),
 	}
 	r.Cells = []experiment.Cell[Cell]{cell}
 	r.Placement = s.String()
@@ -176,19 +172,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Placement += ", others moved off"
 	}
 	spec := spec{
-		Command: f.argv, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), PreferredNode: s.PreferredNode, Nice: s.Nice,
-		GOMAXPROCS: s.GOMAXPROCS, Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
+		Command: f.argv, SettingSpec: s.Spec(), Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
 		Name: f.name, Around: f.around, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
-	}
-	if s.Sched != nil {
-		spec.Sched = s.Sched.String()
 	}
 	if request != nil {
 		spec.Dedicate, spec.All = &request.CPU, request.All
 	}
 	r.Spec = spec
 	r.Plan = func(plan *result.Plan) {
-		plan.CPUs, plan.Lines, plan.Chosen = s.CPUs.String(), &lines, p.Chosen
+		plan.CPUs, plan.Lines, plan.Chosen = s.CPUs.String(), &s.Lines, s.Chosen
 		if request != nil && m.Live {
 			if d, err := dedicate.Plan(*request); err == nil { // the run reports the error
 				plan.Dedicated = &d
@@ -200,7 +192,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Silent = !f.stat && f.metric == ""
 	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
 	if r.Silent && f.timeout == 0 && plain {
-		r.Become = func(environ []string) error { return launch.Exec(s, f.argv, environ) }
+		r.Become = func(environ []string) error { return launch.Exec(s.Setting, f.argv, environ) }
 	}
 	return r, nil
 }
@@ -223,19 +215,14 @@ func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
 
 // spec holds the request by flag name.
 type spec struct {
-	Command       []string `json:"command"`
-	CPUs          string   `json:"cpus"` // kernel list; "": as inherited
-	Mempolicy     string   `json:"mempolicy,omitempty"`
-	PreferredNode *int     `json:"preferred_node,omitempty"`
-	Nice          *int     `json:"nice,omitempty"`
-	Sched         string   `json:"sched,omitempty"`
-	Dedicate      *int     `json:"dedicate,omitempty"` // the CPU
-	All           bool     `json:"all,omitempty"`
-	GOMAXPROCS    int      `json:"gomaxprocs,omitempty"`
-	Timeout       float64  `json:"timeout_seconds,omitempty"`
-	Metric        string   `json:"metric,omitempty"`
-	Better        string   `json:"better,omitempty"`
-	Name          string   `json:"name,omitempty"`
+	Command []string `json:"command"`
+	SettingSpec
+	Dedicate *int    `json:"dedicate,omitempty"` // the CPU
+	All      bool    `json:"all,omitempty"`
+	Timeout  float64 `json:"timeout_seconds,omitempty"`
+	Metric   string  `json:"metric,omitempty"`
+	Better   string  `json:"better,omitempty"`
+	Name     string  `json:"name,omitempty"`
 	Around
 	Input         string `json:"input,omitempty"`
 	Output        string `json:"output,omitempty"`

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/dedicate"
 	"gorun/internal/experiment"
@@ -29,7 +29,7 @@ type Placing struct {
 
 // Register adds the flags.
 func (p *Placing) Register(set *experiment.FlagSet) {
-	set.StringVar(&p.placement, "placement", "", "a `placement` by its name: "+strings.Join(launch.PlacementNames(), ", "))
+	set.StringVar(&p.placement, "placement", "", "a `placement` by its name: "+catalog.List(kinds[:]))
 	set.StringVar(&p.mempolicy, "mempolicy", "", "memory `policy`: "+strings.Join(linux.MempolicyUsages(), ", ")+
 		"\n(NODES: numbers, near:DEVICE, far:DEVICE)")
 	set.OptionalInt(&p.preferred, "preferred-node",
@@ -37,7 +37,7 @@ func (p *Placing) Register(set *experiment.FlagSet) {
 	set.Nice(&p.nice, "")
 	set.Sched(&p.sched, "")
 	set.IntVar(&p.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
-	set.On("placement", launch.CompletePlacement)
+	set.On("placement", completePlacement)
 	set.Words("mempolicy", linux.MempolicyUsages())
 	experiment.Bound(set, &p.gomaxprocs, "gomaxprocs", 0, math.MaxInt)
 }
@@ -50,19 +50,63 @@ func (p *Placing) Validate() error {
 	return nil
 }
 
-// Setting returns the setting that the flags request on a machine, and the placement that it is made of.
-func (p *Placing) Setting(m experiment.Machine) (s launch.Setting, of launch.Placement, err error) {
-	if of, err = p.place(m); err != nil {
-		return s, of, err
+// Placed is a setting that flags request on a machine.
+type Placed struct {
+	launch.Setting
+	Lines  result.Lines // how to have it without gorun
+	Chosen string       // which CPU it has and why, if one was chosen among others
+}
+
+// Placed returns the setting that the flags request on a machine. Without a machine, none of them requests CPUs.
+func (p *Placing) Placed(m experiment.Machine) (s Placed, err error) {
+	var of Placement
+	switch {
+	case p.placement != "":
+		if of, err = newScope(m, memoryNodes(m)).lookup(p.placement); err != nil {
+			return s, hint.Flag("placement", p.placement, err)
+		}
+	case m.Machine != nil && !m.CPUs.Equal(m.Allowed()):
+		of.CPUs = m.CPUs
 	}
-	s = of.Setting()
+	s.Setting = launch.Setting{Setting: of.Setting(), GOMAXPROCS: p.gomaxprocs}
 	if p.mempolicy != "" {
 		if s.Mempolicy, s.Nodes, err = parseMempolicy(m, p.mempolicy); err != nil {
-			return s, of, hint.Flag("mempolicy", p.mempolicy, err)
+			return s, hint.Flag("mempolicy", p.mempolicy, err)
 		}
 	}
-	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = p.preferred, p.nice, p.sched, p.gomaxprocs
-	return s, of, nil
+	s.PreferredNode, s.Nice, s.Sched = p.preferred, p.nice, p.sched
+	s.Lines, s.Chosen = linesOf(s.Setting), of.Chosen
+	s.Lines.Kubernetes = of.Kubernetes
+	return s, nil
+}
+
+// Described describes the CPUs, for a cell; nil: those that are inherited.
+func (p Placed) Described(m experiment.Machine) map[string]result.CPUs {
+	if p.CPUs.Empty() {
+		return nil
+	}
+	return map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, p.CPUs.List())}
+}
+
+// SettingSpec holds a requested setting by flag name.
+type SettingSpec struct {
+	CPUs          string `json:"cpus"` // kernel list; "": as inherited
+	Mempolicy     string `json:"mempolicy,omitempty"`
+	PreferredNode *int   `json:"preferred_node,omitempty"`
+	Nice          *int   `json:"nice,omitempty"`
+	Sched         string `json:"sched,omitempty"`
+	GOMAXPROCS    int    `json:"gomaxprocs,omitempty"`
+}
+
+// Spec returns the setting by flag name.
+func (p Placed) Spec() SettingSpec {
+	spec := SettingSpec{
+		CPUs: p.CPUs.String(), Mempolicy: p.MempolicyFlag(), PreferredNode: p.PreferredNode, Nice: p.Nice, GOMAXPROCS: p.GOMAXPROCS,
+	}
+	if p.Sched != nil {
+		spec.Sched = p.Sched.String()
+	}
+	return spec
 }
 
 // memoryNodes returns the nodes that memory may come from on a machine; empty: all.
@@ -71,17 +115,6 @@ func memoryNodes(m experiment.Machine) (nodes cpuset.Set) {
 		nodes, _ = linux.MemsAllowed() // no restriction if the kernel does not report it
 	}
 	return nodes
-}
-
-// choice returns how a CPU is chosen: as in the run that is continued, or by the seed among equals.
-func choice(m experiment.Machine) launch.Choice {
-	return launch.Choice{Seed: m.Seed, Recorded: func(placement string) (cpus cpuset.Set) {
-		i := slices.IndexFunc(m.Recorded, func(c result.Cell) bool { return c.Flags["placement"] == placement })
-		if i >= 0 {
-			cpus, _ = cpuset.Parse(m.Recorded[i].CPUs["cpus"].List) // of a damaged list, none
-		}
-		return cpus
-	}}
 }
 
 // noDedicate is the value of --dedicate that moves no thread.
@@ -103,19 +136,6 @@ func (f *flags) dedicated(m experiment.Machine) (*dedicate.Request, error) {
 		return nil, hint.Flag("dedicate", f.dedicate, err)
 	}
 	return &dedicate.Request{CPU: cpu, All: f.all}, nil
-}
-
-// place returns the placement that the flags request. Without a machine, none of them requests CPUs.
-func (p *Placing) place(m experiment.Machine) (of launch.Placement, err error) {
-	switch {
-	case p.placement != "":
-		if of, err = launch.LookupPlacement(m.Machine, m.CPUs, memoryNodes(m), p.placement, choice(m)); err != nil {
-			return of, hint.Flag("placement", p.placement, err)
-		}
-	case m.Machine != nil && !m.CPUs.Equal(m.Allowed()):
-		of.CPUs = m.CPUs
-	}
-	return of, nil
 }
 
 // parseMempolicy parses a policy; its nodes may be given as near to a device or far from it.

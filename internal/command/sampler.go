@@ -10,6 +10,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/launch"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // The number of bytes kept from the end of a command's output, for its figures and for error messages.
@@ -80,19 +81,13 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 // execute runs the command of a cell. compare: it is run for its output, not for its time. A single run's command may
 // fail; in a comparison, a command that failed or could not be started gives an invalid sample.
 func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample result.Sample, err error) {
-	r := launch.Request{Setting: c.Setting, Command: launch.Command{
-		Self: s.Self.In(s.Environ), Argv: c.Argv, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations, Padding: s.Padding,
-	}, Exits: c.Exits}
-	for _, text := range c.Metrics {
-		metric, err := launch.ParseMetric(text)
-		if err != nil {
-			return sample, err
-		}
-		r.Metrics = append(r.Metrics, metric)
+	r := launch.Command{
+		Self: s.Self.In(s.Environ), Argv: c.Argv, Setting: c.Setting, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations,
+		Padding: s.Padding,
 	}
 	if s.Passed {
 		r.Passed, r.Stdin, r.Stdout, r.Stderr = true, os.Stdin, os.Stdout, os.Stderr
-		if len(r.Metrics) == 0 {
+		if len(c.Metrics) == 0 {
 			r.Keep = 0 // the command writes directly to gorun's output
 		}
 	} else {
@@ -112,8 +107,12 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 		}
 		defer r.Stdin.Close()
 	}
-	sample, s.last, err = r.Measure(ctx, s.Machine)
-	switch failure := r.Failure(s.last); {
+	sample, s.last, err = Measure(ctx, r)
+	failure := howFailed(s.last, c.Exits)
+	if err == nil {
+		c.addFigures(&sample, s.last, failure == "", s.Machine)
+	}
+	switch {
 	case s.Passed:
 		return sample, err
 	case err != nil:
@@ -128,6 +127,23 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 		w.nulls, w.slowest = w.nulls+1, max(w.slowest, sample.UserSeconds+sample.SystemSeconds)
 	}
 	return sample, nil
+}
+
+// addFigures adds the figures of an execution to its sample. Those that the command prints are looked for if it did not fail.
+func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *topology.Machine) {
+	v := result.Exec{
+		ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, PeakRSS: o.PeakRSS(), Killed: o.Killed, Migrations: o.Migrations(m),
+	}
+	if succeeded {
+		for i, metric := range c.Metrics {
+			figure, err := metric.in(o)
+			*v.Metrics()[i] = figure
+			if err != nil {
+				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
+			}
+		}
+	}
+	s.Values = result.FiguresOf(&v)
 }
 
 // End returns an error with the exit code of the command that the user ran, and warnings about compared commands with

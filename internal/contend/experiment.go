@@ -101,6 +101,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Memory", "dist", "dist-bytes", "mem-node")
 	set.Group("Work")
 	set.Lists("op", catalog.Words(Ops[:]))
+	experiment.Bound(set, &f.count, "count", 1, math.MaxUint64)
 	experiment.Bound(set, &f.window, "window", LeastWindow, math.MaxInt64)
 	set.Words("variant", Variants("arm64"))
 	f.given = set.Changed
@@ -110,8 +111,6 @@ func (f *flags) Validate() error {
 	switch {
 	case f.count > 0 && f.given("time"):
 		return hint.Usagef("--count and --time exclude each other")
-	case f.given("count") && f.count == 0:
-		return hint.Usagef("--count 0: give at least 1")
 	case f.time < LeastWindows*f.window || f.time > MostWindows*f.window:
 		return hint.Usage(hint.With(fmt.Errorf("--time %v: with windows of %v it must be from %v to %v", f.time, f.window,
 			LeastWindows*f.window, MostWindows*f.window), "give another --time or --window"))
@@ -204,8 +203,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	s := spec{
 		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances), Dist: f.dist,
 		MemNode: distinct(memNodes), Nodes: nodeNumbers(o.Nodes).String(), Variant: o.Variant, Rows: f.rows,
-		CPUs:    m.CPUs.String(),
-		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+		SamplingSpec: m.SamplingSpec(false),
 	}
 	if f.count == 0 {
 		s.Time, s.Window = f.time.Seconds(), f.window.Seconds()
@@ -243,10 +241,7 @@ type spec struct {
 	Nodes     string  `json:"nodes"` // that have CPUs of the run, ascending
 	Variant   string  `json:"variant"`
 	Rows      string  `json:"rows"`
-	CPUs      string  `json:"cpus"`
-	Samples   int     `json:"samples"`
-	Warmup    int     `json:"warmup"`
-	Budget    float64 `json:"budget_seconds"`
+	experiment.SamplingSpec
 }
 
 // sampler takes samples with one runner.

@@ -14,6 +14,7 @@ import (
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -215,18 +216,16 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	v.MemNodeRead = r.CheckPage(&s, area.Pointer(), v.MemNode)
 
 	defer r.Until(ctx)()
-	usage := linux.CountUsage()
 	monitor := r.Watch(list)
-	threads, err := r.release(list, row, t, area)
+	var threads []csrc.ContendResult
+	err = measure.Timed(&s, func() (err error) {
+		threads, err = r.release(list, row, t, area)
+		return err
+	})
 	s.Placement.Add(monitor.End())
 	if err != nil {
 		return s, err
 	}
-	used, err := usage()
-	if err != nil {
-		return s, err
-	}
-	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Partial = ctx.Err() != nil
 
 	first, last := threads[0].Start, threads[0].End
@@ -235,7 +234,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 		first, last, latest = min(first, thread.Start), max(last, thread.End), max(latest, thread.Start)
 		v.Threads[i] = Thread{CPU: list[i], Node: r.nodes[list[i]], CPUSeen: thread.CPU}
 		s.CPUs[i] = result.CPU{CPU: list[i], BusySeconds: float64(thread.End-thread.Start) / 1e9}
-		Check(&s, thread.CPU == list[i] || thread.CPU < 0, "a thread of CPU %d ended on CPU %d", list[i], thread.CPU)
+		s.Placement.Check(thread.CPU == list[i] || thread.CPU < 0, "a thread of CPU %d ended on CPU %d", list[i], thread.CPU)
 	}
 	s.Seconds = float64(last-first) / 1e9
 	released := float64(latest - first)
@@ -306,17 +305,9 @@ func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is
 		})
 	default:
 		is = &node
-		Check(s, node == asked, "the memory is on node %d, and node %d was requested", node, asked)
+		s.Placement.Check(node == asked, "the memory is on node %d, and node %d was requested", node, asked)
 	}
 	return is
-}
-
-// Check counts a read-back, and records a mismatch if as is false.
-func Check(s *result.Sample, as bool, format string, args ...any) {
-	s.Placement.Checked++
-	if !as {
-		s.Placement.Mismatches = append(s.Placement.Mismatches, fmt.Sprintf(format, args...))
-	}
 }
 
 // leastOverlap is the least part of the windows that must count; a row with less is suspect.

@@ -67,7 +67,7 @@ func Plan(r Request) (result.Dedicated, error) {
 func Take(self *guardian.Guardian, r Request) (h *Held, err error) {
 	h = &Held{request: r, guardian: self, survey: survey{request: r}}
 	if h.lock, err = linux.LockKernelFile("/proc/stat"); err != nil {
-		return nil, hint.With(fmt.Errorf("--dedicate: another process moves threads off a CPU: %w", err), hint.Of(err))
+		return nil, fmt.Errorf("--dedicate: another process moves threads off a CPU: %w", err)
 	}
 	defer func() {
 		if err != nil {

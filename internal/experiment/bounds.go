@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"gorun/internal/bytesize"
 	"gorun/internal/linux"
 )
 
@@ -97,4 +98,42 @@ func (c choice) Set(text string) error {
 		names = append(names, name)
 	}
 	return fmt.Errorf("there are %s", strings.Join(names, ", "))
+}
+
+// Parsed adds a flag whose text parse turns into a value when the flag is set; p keeps the text.
+func Parsed[T any](f *FlagSet, p *string, to *T, name, text, usage string, parse func(text string) (T, error)) {
+	f.StringVar(p, name, text, usage)
+	flag := f.Lookup(name)
+	flag.Value = parsed[T]{flag.Value, to, parse}
+	if text != "" {
+		*to, _ = parse(text)
+	}
+}
+
+// parsed is a flag value that has a second form.
+type parsed[T any] struct {
+	pflag.Value
+	to    *T
+	parse func(text string) (T, error)
+}
+
+func (p parsed[T]) Set(text string) (err error) {
+	if *p.to, err = p.parse(text); err != nil {
+		return err
+	}
+	return p.Value.Set(text)
+}
+
+// Size adds a flag for a size in bytes; 0: it is not given.
+func (f *FlagSet) Size(p *uint64, name, usage string) {
+	Parsed(f, new(string), p, name, "", usage, func(text string) (uint64, error) {
+		sizes, err := bytesize.ParseList(text)
+		switch {
+		case err != nil:
+			return 0, err
+		case len(sizes) > 1:
+			return 0, errors.New("give a single size")
+		}
+		return sizes[0], nil
+	})
 }

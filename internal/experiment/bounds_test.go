@@ -23,6 +23,7 @@ func TestBoundsAndChoices(t *testing.T) {
 		"nice":    {"19": "", "-21": "give a number from -20 to 19"},
 		"sched":   {"batch": "", "fast": "not a scheduling policy"},
 		"split":   {"even": "", "odd": "there are even, all"},
+		"array":   {"64KiB": "", "65536": "", "64KiB,1MiB": "give a single size", "5 words": "\"5 words\" is not a size"},
 	} {
 		for value, want := range values {
 			set := NewFlagSet("test")
@@ -44,10 +45,13 @@ func TestBoundsAndChoices(t *testing.T) {
 			set.Nice(&nice, "")
 			set.Sched(new(*linux.Sched), "")
 			set.Choice(&split, "split", "even", "", []string{"even\tequal parts", "all"})
+			var array uint64
+			set.Size(&array, "array", "")
 			err := set.Set(flag, value)
 			if want == "" {
 				require.NoError(t, err, "%s %s", flag, value)
 				assert.Equal(t, value, set.Lookup(flag).Value.String())
+				assert.Equal(t, flag == "array", array == 64<<10)
 				continue
 			}
 			require.ErrorContains(t, err, "--"+flag+" "+value+": "+want)

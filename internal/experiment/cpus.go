@@ -39,6 +39,15 @@ func relation(m *topology.Machine, list []int) string {
 	return strings.Join(words, ", ")
 }
 
+// PairCPUs describes the two CPUs of a pair, for a cell.
+func PairCPUs(p topology.CPUPair) map[string]result.CPUs {
+	cpus := result.CPUs{List: fmt.Sprintf("%d,%d", p.A, p.B), Count: 2, Relation: p.Relation.String()}
+	if p.Relation == topology.SameCPU {
+		cpus.Count = 1
+	}
+	return map[string]result.CPUs{"pair": cpus}
+}
+
 // LackingPairs returns a warning if there are relations that no two CPUs of the run have.
 func LackingPairs(pairs []topology.CPUPair) []result.Warning {
 	var names, reasons []string

@@ -6,6 +6,23 @@ import (
 	"gorun/internal/hint"
 )
 
+// SamplingSpec holds the flags of a plain run's samples by name.
+type SamplingSpec struct {
+	CPUs    string  `json:"cpus"`
+	Samples int     `json:"samples"` // 0: as many as are needed
+	Warmup  int     `json:"warmup"`
+	Budget  float64 `json:"budget_seconds"`
+}
+
+// SamplingSpec returns the flags of the samples. If the schedule is open, the default is as many as are needed.
+func (m Machine) SamplingSpec(open bool) SamplingSpec {
+	s := SamplingSpec{CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget}
+	if open && !m.Given("samples") {
+		s.Samples = 0
+	}
+	return s
+}
+
 // One returns the only CPU of a list, which must be among those of the cell.
 func (m Machine) One(list string) (int, error) {
 	cpus, err := m.Select(list, m.CPUs)

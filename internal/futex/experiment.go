@@ -10,7 +10,6 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -90,15 +89,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Cells = append(r.Cells, f.cell(m, p))
 		measured++
 	}
-	samples := m.Sampling.Samples
-	if measured > 1 && !m.Given("samples") {
-		samples = 0 // as many as needed
-	}
 	r.Warnings = experiment.LackingPairs(pairs)
-	r.Spec = spec{
-		Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, CPUs: m.CPUs.String(),
-		Samples: samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
-	}
+	r.Spec = spec{Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, SamplingSpec: m.SamplingSpec(measured > 1)}
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Schedule = experiment.Schedule{
 		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,
@@ -112,23 +104,19 @@ func (f *flags) pair(m experiment.Machine) (p topology.CPUPair, err error) {
 	a, errA := m.One(f.cpus[0])
 	b, errB := m.One(f.cpus[1])
 	if err = errors.Join(errA, errB); err != nil {
-		return p, hint.Usage(hint.With(fmt.Errorf("CPUs %s: %w", strings.Join(f.cpus, " "), err), hint.Of(err)))
+		return p, hint.Usagef("CPUs %s: %w", strings.Join(f.cpus, " "), err)
 	}
 	return topology.CPUPair{A: a, B: b, Relation: m.Relation(a, b)}, nil
 }
 
 func (f *flags) cell(m experiment.Machine, p topology.CPUPair) experiment.Cell[Cell] {
 	a, b, trips := strconv.Itoa(p.A), strconv.Itoa(p.B), strconv.FormatUint(f.roundTrips, 10)
-	relation, pair := p.Relation.String(), a+","+b
-	cpus := result.CPUs{List: pair, Count: 2, Relation: relation}
-	if p.Relation == topology.SameCPU {
-		cpus.Count = 1
-	}
+	relation, cpus := p.Relation.String(), experiment.PairCPUs(p)
 	return experiment.Cell[Cell]{
 		Do:      Cell{A: p.A, B: p.B, Relation: relation, RoundTrips: f.roundTrips},
 		Name:    relation,
-		Flags:   map[string]string{"pair": pair, "relation": relation, "round-trips": trips},
-		CPUs:    map[string]result.CPUs{"pair": cpus},
+		Flags:   map[string]string{"pair": cpus["pair"].List, "relation": relation, "round-trips": trips},
+		CPUs:    cpus,
 		Command: []string{"futex", a, b, "--round-trips", trips, "--cpus", m.CPUs.String()},
 		Running: fmt.Sprintf("CPUs %s and %s", a, b),
 	}
@@ -136,10 +124,7 @@ func (f *flags) cell(m experiment.Machine, p topology.CPUPair) experiment.Cell[C
 
 // spec holds the requested values by flag name.
 type spec struct {
-	Pair       string  `json:"pair,omitempty"` // "": one for each relation
-	RoundTrips uint64  `json:"round_trips"`
-	CPUs       string  `json:"cpus"`
-	Samples    int     `json:"samples"` // 0: as many as are needed
-	Warmup     int     `json:"warmup"`
-	Budget     float64 `json:"budget_seconds"`
+	Pair       string `json:"pair,omitempty"` // "": one for each relation
+	RoundTrips uint64 `json:"round_trips"`
+	experiment.SamplingSpec
 }

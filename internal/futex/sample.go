@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -39,39 +39,34 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		shared.Stop()
 		close(stopped)
 	})
-	usage := linux.CountUsage()
-	begun := time.Now()
 	cpus := [2]int{c.A, c.B}
 	var sides [2]csrc.WakeupsResult
 	var read [2]result.Placement
-	var errs [2]error
-	var threads sync.WaitGroup
-	for i, cpu := range cpus {
-		threads.Go(func() {
-			args := csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Futex: shared}
-			if sides[i], read[i], errs[i] = side(cpu, args); errs[i] != nil {
-				shared.Stop() // otherwise the other thread would wait for this one
-			}
-		})
-	}
-	threads.Wait()
-	s.Seconds = time.Since(begun).Seconds()
+	err = measure.Timed(&s, func() error {
+		var errs [2]error
+		var threads sync.WaitGroup
+		for i, cpu := range cpus {
+			threads.Go(func() {
+				args := csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Futex: shared}
+				if sides[i], read[i], errs[i] = side(cpu, args); errs[i] != nil {
+					shared.Stop() // otherwise the other thread would wait for this one
+				}
+			})
+		}
+		threads.Wait()
+		return cmp.Or(errs[0], errs[1])
+	})
 	if !cancel() {
 		<-stopped
 	}
-	used, unread := usage()
-	if err := cmp.Or(errs[0], errs[1], unread); err != nil {
+	if err != nil {
 		return s, err
 	}
-	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Placement = result.Placement{Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B)}
 	for i, r := range sides {
 		s.Partial = s.Partial || r.Stopped
 		s.Placement.Add(read[i].Checked, read[i].Mismatches)
-		if r.CPU >= 0 && r.CPU != cpus[i] {
-			s.Placement.Mismatches = append(s.Placement.Mismatches,
-				fmt.Sprintf("the thread of CPU %d ended on CPU %d", cpus[i], r.CPU))
-		}
+		s.Placement.Check(r.CPU < 0 || r.CPU == cpus[i], "the thread of CPU %d ended on CPU %d", cpus[i], r.CPU)
 	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	wakeups := result.Distribute(slices.Concat(sides[0].NS, sides[1].NS))

@@ -120,7 +120,7 @@ func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, err
 	})
 	environ = append(environ, of.environ...)
 	c := launch.Command{Self: s.setting.Self.In(environ), Argv: argv, Dir: of.dir, Keep: 64 << 20}
-	o, err := launch.Run(ctx, c, launch.Setting{})
+	o, err := launch.Run(ctx, c)
 	switch {
 	case err != nil:
 		return nil, err

@@ -105,12 +105,10 @@ func (f *flags) Register(set *experiment.FlagSet) {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	s, placement, err := f.Setting(m)
+	s, err := f.Placed(m)
 	if err != nil {
 		return r, err
 	}
-	lines := s.Lines()
-	lines.Kubernetes = placement.Kubernetes
 	var given []string // of the setting
 	f.set.Visit(func(flag *pflag.Flag) {
 		if flag.Name != revisionFlag {
@@ -124,37 +122,26 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if b.procs > 0 {
 			row[procsFlag] = strconv.Itoa(b.procs)
 		}
-		cell := experiment.Cell[Cell]{
+		r.Cells = append(r.Cells, experiment.Cell[Cell]{
 			Do: Cell{
 				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Layouts: f.source.layouts, Dir: binary.dir, Procs: b.procs,
-				Repeats: b.repeats, Limit: b.limit, Setting: s,
+				Repeats: b.repeats, Limit: b.limit, Setting: s.Setting,
 				Arguments: f.source.Own,
 			},
-			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Chosen: placement.Chosen, Repeats: b.repeats,
-			Program: binary.sum, Second: b.judged,
-		}
-		if !s.CPUs.Empty() {
-			cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, s.CPUs.List())}
-		}
-		r.Cells = append(r.Cells, cell)
+			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &s.Lines, Chosen: s.Chosen, Repeats: b.repeats,
+			Program: binary.sum, Second: b.judged, CPUs: s.Described(m),
+		})
 	}
 	r.Placement = s.String()
-	r.Spec = spec{
-		Revision: f.revision, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), PreferredNode: s.PreferredNode, Nice: s.Nice,
-		GOMAXPROCS: s.GOMAXPROCS,
-	}
+	r.Spec = spec{Revision: f.revision, SettingSpec: s.Spec()}
 	r.Warnings = f.source.warnings
 	return r, nil
 }
 
 // spec holds the request by flag name.
 type spec struct {
-	Revision      string `json:"revision,omitempty"`
-	CPUs          string `json:"cpus"`
-	Mempolicy     string `json:"mempolicy,omitempty"`
-	PreferredNode *int   `json:"preferred_node,omitempty"`
-	Nice          *int   `json:"nice,omitempty"`
-	GOMAXPROCS    int    `json:"gomaxprocs,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	command.SettingSpec
 }
 
 // whole returns columns of a whole sample, which are not those of an operation in a benchmark line.

@@ -260,7 +260,7 @@ func (s *Source) execute(ctx context.Context, of binary, limit time.Duration, ar
 	c := launch.Command{
 		Self: s.setting.Self.In(s.setting.Environ), Argv: append(argv, s.Own...), Dir: of.dir, Keep: keptOutput, Timeout: limit,
 	}
-	o, err := launch.Run(ctx, c, launch.Setting{})
+	o, err := launch.Run(ctx, c)
 	return o, cmp.Or(err, ctx.Err())
 }
 

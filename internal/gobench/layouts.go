@@ -103,14 +103,6 @@ func linkFlags(goflags string) (values []string) {
 	return values
 }
 
-// checkLayouts returns an error for a number of layouts that is not possible.
-func (s *Source) checkLayouts() error {
-	if s.layouts < 1 || s.layouts > mostLayouts {
-		return fmt.Errorf("--layouts %d: it is a number from 1 to %d", s.layouts, mostLayouts)
-	}
-	return nil
-}
-
 // errGivenLayouts is the error of --layouts for binaries that the user has built.
 var errGivenLayouts = hint.Usage(hint.With(errors.New("--layouts links test binaries, and these are linked already"),
 	"name packages, and a revision or a folder as --base"))

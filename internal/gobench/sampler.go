@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/command"
 	"gorun/internal/experiment"
 	"gorun/internal/launch"
 	"gorun/internal/lazy"
@@ -30,10 +31,9 @@ type sampler struct {
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	argv := slices.Concat([]string{layoutPath(c.Binary, s.Round%c.Layouts)}, always,
 		arguments(c.Benchmark, c.Procs, fmt.Sprintf("%dx", c.Repeats)), []string{"-test.benchmem"}, c.Arguments)
-	r := launch.Request{Setting: c.Setting, Command: launch.Command{
-		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
-	}}
-	sample, o, err := r.Measure(ctx, s.Machine)
+	sample, o, err := command.Measure(ctx, launch.Command{
+		Self: s.Self.In(s.Environ), Argv: argv, Setting: c.Setting, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
+	})
 	if err != nil {
 		return result.InvalidSample(err), nil
 	}

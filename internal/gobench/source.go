@@ -83,6 +83,7 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.benchtime, "benchtime", "75ms", "length of a piece of a benchmark: a `time`, or a number of iterations as 100x")
 	set.IntVar(&s.layouts, "layouts", 1, "link each test binary this `often`, with its functions in another order, and compare\n"+
 		"both sides in one order in each round: a verdict is then about the code, not about one order")
+	experiment.Bound(set, &s.layouts, "layouts", 1, mostLayouts)
 	set.Group("Benchmarks")
 }
 
@@ -158,9 +159,6 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 		if set := sets().FindStringSubmatch(arg); set != nil {
 			return 0, 0, hint.With(fmt.Errorf("%s after --: gorun sets this flag of the test binaries itself", arg), cmp.Or(instead[set[1]], "leave it out"))
 		}
-	}
-	if err := s.checkLayouts(); err != nil {
-		return 0, 0, err
 	}
 	for _, text := range s.procs() {
 		if n, err := strconv.Atoi(text); err != nil || n < 1 {

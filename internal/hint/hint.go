@@ -12,8 +12,13 @@ type hinted struct {
 func (h hinted) Unwrap() error { return h.error }
 func (h hinted) Hint() string  { return h.text }
 
-// With returns the error with a hint.
-func With(err error, text string) error { return hinted{err, text} }
+// With returns the error with a hint; with the error's own one if the text is empty.
+func With(err error, text string) error {
+	if text == "" {
+		return err
+	}
+	return hinted{err, text}
+}
 
 // Of returns the outermost hint of an error; "" when it has none.
 func Of(err error) string {

@@ -1,6 +1,5 @@
-// Package launch runs the user's program under a placement: Exec replaces this process by it, and Run supervises it and
-// all its descendants. Placements are those that can make a difference on a machine, and a Metric is the program's own
-// figure.
+// Package launch runs one command under a setting: Exec replaces this process by it, and Run supervises it and all its
+// descendants, and returns its outcome.
 package launch
 
 import (
@@ -120,7 +119,7 @@ func missing(path string) error {
 // Exec applies the setting to this process and replaces it by the command (execve(2)). It returns only on failure, with
 // an *ExitError. The command has this process's descriptors, signals and exit code. argv[0] is looked up in env's PATH.
 func Exec(s Setting, argv, env []string) error {
-	path, argv, err := find(argv, env)
+	path, err := find(argv, env)
 	if err != nil {
 		return err
 	}
@@ -147,33 +146,39 @@ func script(path string, argv []string) (shell string, shellArgv []string) {
 
 // find looks a command up like execvp(3): in the directories of PATH unless its name has a slash. A file that cannot be
 // run counts only if no later one can.
-func find(argv, env []string) (path string, out []string, err error) {
+func find(argv, env []string) (path string, err error) {
 	if len(argv) == 0 {
-		return "", nil, &ExitError{ExitNotFound, errors.New("no command was given")}
+		return "", &ExitError{ExitNotFound, errors.New("no command was given")}
 	}
 	name := argv[0]
 	if strings.Contains(name, "/") {
-		return name, argv, runnable(name)
+		return name, runnable(name)
 	}
 	if name == "" {
-		return "", nil, runError(name, fs.ErrNotExist)
+		return "", runError(name, fs.ErrNotExist)
 	}
 	err = &ExitError{ExitNotFound, hint.With(fmt.Errorf("run %q: no such command in PATH", name), whyNotFound(name))}
-	for _, dir := range filepath.SplitList(searchPath(env)) {
+	search := "/bin:/usr/bin" // as in execvp(3), without a PATH
+	for _, e := range env {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			search = value
+		}
+	}
+	for _, dir := range filepath.SplitList(search) {
 		path := filepath.Join(dir, name)
 		if dir == "" {
 			path = "./" + name // an empty part of PATH is the working directory
 		}
 		is := runnable(path)
 		if is == nil {
-			return path, argv, nil
+			return path, nil
 		}
 		_, hidden := os.Stat(path) // in a directory that may not be searched, as of another user
 		if errors.Is(is, fs.ErrPermission) && !errors.Is(hidden, fs.ErrPermission) {
 			err = is
 		}
 	}
-	return "", nil, err
+	return "", err
 }
 
 // whyNotFound returns what to do about a command that no directory of PATH has.
@@ -191,17 +196,6 @@ func whyNotFound(name string) string {
 		return way
 	}
 	return "a program outside PATH needs its path, and an alias or a function of your shell is no program"
-}
-
-// searchPath returns env's PATH, or the default of execvp(3).
-func searchPath(env []string) string {
-	path := "/bin:/usr/bin"
-	for _, e := range env {
-		if value, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = value
-		}
-	}
-	return path
 }
 
 // runnable returns an *ExitError if a file cannot be run, or nil; the kernel may still refuse it.

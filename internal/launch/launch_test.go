@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 		c := command(args...)
 		c.Passed = os.Args[1] == asRunner
 		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-		if o, err = Run(context.Background(), c, Setting{}); err == nil {
+		if o, err = Run(context.Background(), c); err == nil {
 			os.Exit(o.ExitCode)
 		}
 	case asCommand:
@@ -122,9 +122,15 @@ func command(argv ...string) Command {
 	}
 }
 
-func run(t *testing.T, c Command, s Setting) (Outcome, error) {
+// on returns a command that may use these CPUs.
+func (c Command) on(cpus cpuset.Set) Command {
+	c.Setting.CPUs = cpus
+	return c
+}
+
+func run(t *testing.T, c Command) (Outcome, error) {
 	t.Helper()
-	return Run(t.Context(), c, s)
+	return Run(t.Context(), c)
 }
 
 func sh(script string, args ...string) []string {
@@ -203,32 +209,32 @@ func TestPathIsSearchedAsExecvpDoes(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "first", "tool"), nil, 0o644)) // cannot be run: go on
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "second", "tool"), nil, 0o755))
 	env := []string{"PATH=/none:" + dir + "/first:" + dir + "/second"}
-	path, _, err := find([]string{"tool"}, env)
+	path, err := find([]string{"tool"}, env)
 	require.NoError(t, err)
 	assert.Equal(t, dir+"/second/tool", path)
 
 	// A directory is no command, and the shell's own "." is in each directory.
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "first", "folder"), 0o755))
 	for _, name := range []string{"folder", "."} {
-		_, _, err = find([]string{name}, []string{"PATH=" + dir + "/first"})
+		_, err = find([]string{name}, []string{"PATH=" + dir + "/first"})
 		assert.ErrorContains(t, err, "no such command in PATH", name)
 	}
 
-	_, _, err = find([]string{"tool"}, []string{"PATH=/none:" + dir + "/first"})
+	_, err = find([]string{"tool"}, []string{"PATH=/none:" + dir + "/first"})
 	var exit *ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, ExitCannot, exit.Code)
 
-	path, _, err = find([]string{"sh"}, nil)
+	path, err = find([]string{"sh"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "/bin/sh", path)
 
 	t.Chdir(dir + "/second")
-	path, _, err = find([]string{"tool"}, []string{"PATH=/none:"})
+	path, err = find([]string{"tool"}, []string{"PATH=/none:"})
 	require.NoError(t, err)
 	assert.Equal(t, "./tool", path)
 
-	_, _, err = find(nil, nil)
+	_, err = find(nil, nil)
 	assert.ErrorContains(t, err, "no command")
 }
 
@@ -244,7 +250,7 @@ func TestWhyNotFound(t *testing.T) {
 		"cd": "cd is a builtin of the shell", "type": "type is a builtin of the shell", "source": "source is a builtin of bash",
 		"sleep 1": "use --command 'sleep 1'", "sleep 1; true": "it is --shell --command 'sleep 1; true'",
 	} {
-		_, _, err := find([]string{name}, []string{"PATH=/none"})
+		_, err := find([]string{name}, []string{"PATH=/none"})
 		assert.Contains(t, hint.Of(err), want, name)
 	}
 }
@@ -268,7 +274,7 @@ func TestMissingInterpreter(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	o, err := run(t, command(sh("echo out; echo err >&2; kill -TERM $$")...), Setting{})
+	o, err := run(t, command(sh("echo out; echo err >&2; kill -TERM $$")...))
 	require.NoError(t, err)
 	assert.Equal(t, 128+15, o.ExitCode)
 	assert.Equal(t, 15, o.Signal)
@@ -285,7 +291,7 @@ func TestOutcome(t *testing.T) {
 	// The usage of descendants counts, even if the command does not wait for them.
 	said := filepath.Join(t.TempDir(), "said")
 	require.NoError(t, syscall.Mkfifo(said, 0o600))
-	o, err = run(t, command(sh(`"$0" "$1" >"$2" & read x <"$2"`, os.Args[0], asBurner, said)...), Setting{})
+	o, err = run(t, command(sh(`"$0" "$1" >"$2" & read x <"$2"`, os.Args[0], asBurner, said)...))
 	require.NoError(t, err)
 	assert.Zero(t, o.ExitCode)
 	assert.Equal(t, 1, o.Killed)
@@ -295,7 +301,7 @@ func TestOutcome(t *testing.T) {
 func TestOnlyTheEndIsKept(t *testing.T) {
 	c := command(sh("echo 97; echo 98; echo 99")...)
 	c.Keep = 6
-	o, err := run(t, c, Setting{})
+	o, err := run(t, c)
 	require.NoError(t, err)
 	assert.Equal(t, "98\n99\n", string(o.Stdout))
 	assert.Empty(t, o.Stderr)
@@ -305,7 +311,7 @@ func TestOnlyTheEndIsKept(t *testing.T) {
 func TestOutputInMemory(t *testing.T) {
 	c := command(sh("echo emptied; echo 1 >/dev/stdout; echo err >&2; echo 2")...)
 	c.InMemory = true
-	o, err := run(t, c, Setting{})
+	o, err := run(t, c)
 	require.NoError(t, err)
 	assert.Equal(t, "1\n2\n", string(o.Stdout), "without a hole")
 	assert.Equal(t, "err\n", string(o.Stderr))
@@ -313,10 +319,37 @@ func TestOutputInMemory(t *testing.T) {
 
 	c.Keep = 6
 	c.Argv = sh("seq 96; while [ $(stat -L -c %s /proc/$$/fd/1) != 0 ]; do sleep 0.01; done; printf '98\\n99\\n'")
-	o, err = run(t, c, Setting{})
+	o, err = run(t, c)
 	require.NoError(t, err)
 	assert.Equal(t, "98\n99\n", string(o.Stdout))
 	assert.True(t, o.Lost)
+}
+
+// The whole of a short shown output is kept, and a reader that exits is noticed.
+func TestOutputIsShownAndKept(t *testing.T) {
+	from, to, err := os.Pipe()
+	require.NoError(t, err)
+	c := command(sh("echo seen; echo heard >&2")...)
+	c.Stdout = to
+	o, err := run(t, c)
+	require.NoError(t, err)
+	require.NoError(t, to.Close())
+	var seen bytes.Buffer
+	_, err = seen.ReadFrom(from)
+	require.NoError(t, err)
+	assert.Equal(t, "seen\n", seen.String())
+	assert.Equal(t, "seen\n", string(o.Stdout))
+	assert.Equal(t, "heard\n", string(o.Stderr))
+
+	from, to, err = os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, from.Close())
+	c = command("yes")
+	c.Stdout = to
+	o, err = run(t, c)
+	require.NoError(t, err)
+	require.NoError(t, to.Close())
+	assert.NotZero(t, o.ExitCode, "it would go on for ever")
 }
 
 func TestArgumentsAndEnvironmentArrive(t *testing.T) {
@@ -447,17 +480,17 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 	require.NoError(t, err)
 	cpu, nice := cpuset.Of(cpus.Last()), 19
 	t.Setenv("GOMAXPROCS", "2") // of two values, a Go program takes the first
-	s := Setting{GOMAXPROCS: 3}
-	s.CPUs, s.Nice, s.Sched = cpu, &nice, &linux.Sched{Policy: linux.SchedBatch}
+	c := command(os.Args[0], asPlaced).on(cpu)
+	c.Setting.Nice, c.Setting.Sched, c.Setting.GOMAXPROCS = &nice, &linux.Sched{Policy: linux.SchedBatch}, 3
 	want, checks := fmt.Sprintf("CPUs %v, nice 19, batch, GOMAXPROCS 3", cpu), 3
 	if mode, _, err := linux.GetMempolicy(); err == nil {
 		if linux.HaveMempolicy(linux.MempolicyLocal) == nil {
 			mode, checks = linux.MempolicyLocal, checks+1
-			s.Mempolicy = mode
+			c.Setting.Mempolicy = mode
 		}
 		want += fmt.Sprintf(", memory %v", mode)
 	}
-	o, err := run(t, command(os.Args[0], asPlaced), s)
+	o, err := run(t, c)
 	require.NoError(t, err)
 	assert.Equal(t, want, string(o.Stdout))
 	assert.GreaterOrEqual(t, o.Checked, checks)
@@ -470,7 +503,7 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 }
 
 func TestWhatTheKernelRefusesOrChanges(t *testing.T) {
-	_, err := run(t, command("true"), Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpuset.Max)}})
+	_, err := run(t, command("true").on(cpuset.Of(cpuset.Max)))
 	var exit *ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, ExitRefused, exit.Code)
@@ -479,7 +512,7 @@ func TestWhatTheKernelRefusesOrChanges(t *testing.T) {
 
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	o, err := run(t, command("true"), Setting{Setting: placement.Setting{CPUs: cpus.With(cpuset.Max)}})
+	o, err := run(t, command("true").on(cpus.With(cpuset.Max)))
 	require.NoError(t, err)
 	require.Len(t, o.Mismatches, 1)
 	assert.Contains(t, o.Mismatches[0], "the kernel answers CPUs "+cpus.String())
@@ -489,9 +522,9 @@ func TestSuperviseOfNoUse(t *testing.T) {
 	for _, args := range [][]string{nil, {"x"}, {"98"}, {"3", "4"}} {
 		assert.Error(t, Supervise(args), args)
 	}
-	_, err := run(t, command(), Setting{})
+	_, err := run(t, command())
 	assert.ErrorContains(t, err, "no command")
-	_, err = Run(t.Context(), Command{Self: child.Self{Path: "/none", Argv: []string{"gorun"}}, Argv: []string{"true"}}, Setting{})
+	_, err = Run(t.Context(), Command{Self: child.Self{Path: "/none", Argv: []string{"gorun"}}, Argv: []string{"true"}})
 	assert.ErrorContains(t, err, "start /none")
 }
 
@@ -502,45 +535,45 @@ func TestLasting(t *testing.T) {
 	var lasting Lasting
 	defer lasting.Close()
 	cpus := tests.CPUs(t, 2)
-	supervisor := func(script string, s Setting) string {
-		c := command(sh(script + "echo $PPID")...)
+	supervisor := func(script string, cpus ...int) string {
+		c := command(sh(script + "echo $PPID")...).on(cpuset.Of(cpus...))
 		c.Lasting = &lasting
-		o, err := run(t, c, s)
+		o, err := run(t, c)
 		require.NoError(t, err)
 		assert.Empty(t, o.Mismatches)
 		return string(o.Stdout)
 	}
-	first := supervisor("", Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpus[0])}})
+	first := supervisor("", cpus[0])
 	before := lasting.unwaited()
 	assert.Positive(t, before)
-	assert.Equal(t, first, supervisor(family, Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpus[1])}}))
+	assert.Equal(t, first, supervisor(family, cpus[1]))
 	assert.Greater(t, lasting.unwaited(), before)
 
-	assert.Equal(t, first, supervisor("chrt --batch --pid 0 $PPID >/dev/null; ", Setting{}))
-	second := supervisor("", Setting{})
+	assert.Equal(t, first, supervisor("chrt --batch --pid 0 $PPID >/dev/null; "))
+	second := supervisor("")
 	assert.NotEqual(t, first, second)
 
 	c := command(sh("kill -KILL $PPID; sleep 1000")...)
 	c.Lasting = &lasting
-	_, err := run(t, c, Setting{})
+	_, err := run(t, c)
 	require.ErrorContains(t, err, "without an answer")
 	assert.Zero(t, lasting.unwaited())
-	third := supervisor("", Setting{})
+	third := supervisor("")
 	assert.NotEqual(t, second, third)
 	require.NoError(t, syscall.Kill(lasting.idle.pid, syscall.SIGKILL))
 	require.NoError(t, linux.AwaitEnd(lasting.idle.pid))
-	assert.NotEqual(t, third, supervisor("", Setting{}), "one that was killed between two commands costs no sample")
+	assert.NotEqual(t, third, supervisor(""), "one that was killed between two commands costs no sample")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c = command("sleep", "1000")
 	c.Lasting = &lasting
-	o, err := Run(ctx, c, Setting{})
+	o, err := Run(ctx, c)
 	require.NoError(t, err)
 	assert.Equal(t, 15, o.Signal)
 	c.Argv = []string{"true"}
 	c.Lasting.idle.signal(syscall.SIGTERM) // too late
-	o, err = run(t, c, Setting{})
+	o, err = run(t, c)
 	require.NoError(t, err)
 	assert.Zero(t, o.Signal)
 }
@@ -549,9 +582,8 @@ func TestLasting(t *testing.T) {
 func TestTheCommandIsWatched(t *testing.T) {
 	cpus := tests.CPUs(t, 2)
 	tests.Tools(t, "taskset")
-	asked := Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpus[0])}}
 	m := placement.Mismatch{What: "CPUs", Asked: strconv.Itoa(cpus[0]), Got: strconv.Itoa(cpus[1])}
-	o, err := run(t, command("taskset", "-c", m.Got, "true"), asked)
+	o, err := run(t, command("taskset", "-c", m.Got, "true").on(cpuset.Of(cpus[0])))
 	require.NoError(t, err)
 	assert.Empty(t, o.Mismatches)
 	assert.Equal(t, []string{changedItself + m.Error()}, o.Changed)

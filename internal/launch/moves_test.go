@@ -15,7 +15,6 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
-	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 	"gorun/internal/tests/hosts"
@@ -42,7 +41,7 @@ func runTraced(t *testing.T, cpu int, argv ...string) Outcome {
 	t.Helper()
 	c := command(argv...)
 	c.Migrations = true
-	o, err := run(t, c, Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpu)}})
+	o, err := run(t, c.on(cpuset.Of(cpu)))
 	require.NoError(t, err)
 	require.Zero(t, o.ExitCode, "%s", o.Stderr)
 	if o.MovesBy == "" {

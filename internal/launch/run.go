@@ -26,11 +26,12 @@ import (
 // SupervisorCommand is the command of gorun that calls Supervise.
 const SupervisorCommand = "exec-supervisor"
 
-// Command is a program to run.
+// Command is a program to run, and the setting in which it is started.
 type Command struct {
-	Self child.Self // which calls Supervise as SupervisorCommand; the command gets its environment
-	Argv []string
-	Dir  string // the directory in which the command starts, and in which its name is looked up; "": this process's own
+	Self    child.Self // which calls Supervise as SupervisorCommand; the command gets its environment
+	Argv    []string
+	Setting Setting
+	Dir     string // the directory in which the command starts, and in which its name is looked up; "": this process's own
 
 	Stdin          *os.File // nil: /dev/null
 	Stdout, Stderr *os.File // nil: not shown
@@ -70,15 +71,10 @@ type Outcome struct {
 	Mismatches []string `json:"mismatches,omitempty"`
 	Changed    []string `json:"changed,omitempty"` // settings that the command seems to have changed, in words
 
-	WallSeconds         float64 `json:"wall_seconds"` // from the fork to the command's end
-	UserSeconds         float64 `json:"user_seconds"`
-	SystemSeconds       float64 `json:"system_seconds"`
-	MaxRSSBytes         uint64  `json:"max_rss_bytes"`       // of the largest process; only an upper bound if it equals the floor
-	MaxRSSFloorBytes    uint64  `json:"max_rss_floor_bytes"` // size of each process at its start (see linux.PeakRSS)
-	MinorFaults         uint64  `json:"minor_faults"`
-	MajorFaults         uint64  `json:"major_faults"`
-	VoluntarySwitches   uint64  `json:"voluntary_switches"`
-	InvoluntarySwitches uint64  `json:"involuntary_switches"`
+	WallSeconds float64 `json:"wall_seconds"` // from the fork to the command's end
+	linux.Usage
+	MaxRSSBytes      uint64 `json:"max_rss_bytes"`       // of the largest process; only an upper bound if it equals the floor
+	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"` // size of each process at its start (see linux.PeakRSS)
 
 	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // time in which a signal had stopped one of its processes; nil: not known
 
@@ -93,9 +89,19 @@ type Outcome struct {
 	Stdout []byte `json:"-"`
 	Stderr []byte `json:"-"`
 	Lost   bool   `json:"-"` // the command wrote more to stdout than is kept; known only of InMemory
+
+	// Unwaited is the CPU time, in seconds, of the command and of a Lasting supervisor that this process has not waited for.
+	Unwaited float64 `json:"-"`
 }
 
-// Run runs a command under a setting and returns when it and all its descendants have ended. The error of a command
+// PeakRSS returns the peak memory of the command's processes.
+func (o Outcome) PeakRSS() result.PeakRSS {
+	p := result.PeakRSS{MaxRSSBytes: &o.MaxRSSBytes, MaxRSSFloorBytes: o.MaxRSSFloorBytes}
+	p.MaxRSSBytes = p.Known()
+	return p
+}
+
+// Run runs a command under its setting and returns when it and all its descendants have ended. The error of a command
 // that never ran is an *ExitError.
 // The command's parent is a supervisor, another process of this program. It becomes the parent of every descendant
 // whose own parent ends, even in another session or group. All descendants are killed when the command ends, when ctx
@@ -103,10 +109,7 @@ type Outcome struct {
 // including SIGKILL. If the supervisor itself is killed, the command dies with it and Run kills the process group, so
 // that only descendants that left the group survive. Only the command dies if a terminal makes it share this process's
 // own group, or if both processes are killed at the same time.
-func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
-	if len(c.Argv) == 0 {
-		return Outcome{}, &ExitError{ExitNotFound, errors.New("no command was given")}
-	}
+func Run(ctx context.Context, c Command) (Outcome, error) {
 	r, err := c.open()
 	if err != nil {
 		return Outcome{}, child.Remedied(err)
@@ -123,7 +126,7 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 	if c.Passed {
 		catch(signals, passed) // before the start: none is lost
 	}
-	if err := r.start(c, s); err != nil {
+	if err := r.start(c); err != nil {
 		return Outcome{}, child.Remedied(err)
 	}
 	if c.Passed {
@@ -139,7 +142,9 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 		defer close(ended)
 		r.end()
 	})
+	before := c.Lasting.unwaited()
 	o, left, err := r.wait(c)
+	o.Unwaited = c.Lasting.unwaited() - before
 	if !stop() {
 		<-ended // its signals are not for the next command
 	}
@@ -271,13 +276,13 @@ func (r *running) close() {
 }
 
 // start has a supervisor start the command.
-func (r *running) start(c Command, s Setting) (err error) {
+func (r *running) start(c Command) (err error) {
 	if r.supervisor = c.Lasting.take(); r.supervisor == nil {
 		if r.supervisor, err = c.startSupervisor(); err != nil {
 			return err
 		}
 	}
-	asked := order{Setting: s, Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding}
+	asked := request{Setting: c.Setting, Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding}
 	for _, arg := range c.Argv {
 		asked.Argv = append(asked.Argv, []byte(arg))
 	}
@@ -286,7 +291,7 @@ func (r *running) start(c Command, s Setting) (err error) {
 		fds = append(fds, int(f.Fd()))
 	}
 	if _, _, err = r.conn.WriteMsgUnix([]byte("\n"), syscall.UnixRights(fds...), nil); err == nil {
-		err = json.NewEncoder(r.conn).Encode(message{Order: &asked})
+		err = json.NewEncoder(r.conn).Encode(message{Request: &asked})
 	}
 	for _, f := range r.theirs {
 		f.Close() // so that the pipes end with the command
@@ -379,10 +384,8 @@ func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 		return a.Outcome, false, fmt.Errorf("the command's supervisor ended without an answer: %w", err)
 	case a.Failure == "":
 		return a.Outcome, left, nil
-	case a.Hint != "":
-		return a.Outcome, false, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
 	}
-	return a.Outcome, false, &ExitError{a.ExitCode, errors.New(a.Failure)}
+	return a.Outcome, false, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
 }
 
 // reap closes the socket and waits for the supervisor's end. If it was killed, the command's process group is killed.

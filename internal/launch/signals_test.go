@@ -105,7 +105,7 @@ func TestNobodyOutlivesTheCommand(t *testing.T) {
 	r := begin(t, self(asRunner, sh(family+"echo ready; exit 4")...))
 	assert.Empty(t, r.rest(t))
 
-	o, err := run(t, command(sh(family+"exit 4")...), Setting{})
+	o, err := run(t, command(sh(family+"exit 4")...))
 	require.NoError(t, err)
 	assert.Equal(t, 4, o.ExitCode)
 	assert.GreaterOrEqual(t, o.Killed, 3)
@@ -116,7 +116,7 @@ func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
 	r := begin(t, self(asMeasurer, sh("echo ready; sleep 1000 & kill -KILL $PPID; sleep 1000")...))
 	assert.Empty(t, r.rest(t))
 
-	_, err := run(t, command(sh("sleep 1000 & kill -KILL $PPID; sleep 1000")...), Setting{})
+	_, err := run(t, command(sh("sleep 1000 & kill -KILL $PPID; sleep 1000")...))
 	assert.ErrorContains(t, err, "without an answer: killed by SIGKILL")
 }
 
@@ -134,7 +134,7 @@ func TestTimeoutAndInterruption(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sleeps := command("sleep", "1000")
 			sleeps.Timeout = c.timeout
-			o, err := Run(c.ctx, sleeps, Setting{})
+			o, err := Run(c.ctx, sleeps)
 			require.NoError(t, err)
 			assert.Equal(t, 15, o.Signal)
 			assert.Equal(t, 128+15, o.ExitCode)
@@ -157,7 +157,7 @@ func TestInterruptedAndUnwilling(t *testing.T) {
 		_, _ = from.Read(make([]byte, 1))
 		cancel()
 	}()
-	o, err := Run(ctx, c, Setting{})
+	o, err := Run(ctx, c)
 	to.Close()
 	require.NoError(t, err)
 	assert.Equal(t, 9, o.Signal)

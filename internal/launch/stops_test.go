@@ -16,7 +16,6 @@ import (
 
 	"gorun/internal/linux"
 	"gorun/internal/tests"
-	"gorun/internal/tests/hosts"
 )
 
 func TestStopTime(t *testing.T) {
@@ -67,8 +66,8 @@ func TestHasStoppedDescendant(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// A stop of the command's child is in the command's sample.
-func TestMeasureOfAStoppedCommand(t *testing.T) {
+// A stop of the command's child is in the outcome.
+func TestStoppedCommand(t *testing.T) {
 	stop := lookEvery
 	tests.Await(t, "stop that is long enough to be noticed", func() bool {
 		stop += lookEvery
@@ -77,8 +76,8 @@ func TestMeasureOfAStoppedCommand(t *testing.T) {
 		require.NoError(t, err)
 		input, theirs, err := os.Pipe()
 		require.NoError(t, err)
-		r := Request{Command: command(sh(startsCat)...)}
-		r.Stdin, r.Stdout = input, to
+		c := command(sh(startsCat)...)
+		c.Stdin, c.Stdout = input, to
 		go func() {
 			defer theirs.Close()
 			var pid int
@@ -88,12 +87,12 @@ func TestMeasureOfAStoppedCommand(t *testing.T) {
 			tests.Pause(d)
 			assert.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 		}()
-		s, _, err := r.Measure(t.Context(), hosts.Machine(t, "qemu-cpu2"))
+		o, err := run(t, c)
 		require.NoError(t, err)
 		for _, file := range []*os.File{from, to, input} {
 			require.NoError(t, file.Close())
 		}
-		require.NotNil(t, s.Quality.Signals.StoppedSeconds)
-		return *s.Quality.Signals.StoppedSeconds > 0
+		require.NotNil(t, o.StoppedSeconds)
+		return *o.StoppedSeconds > 0
 	})
 }

@@ -36,15 +36,15 @@ func catch(ch chan<- os.Signal, signals []os.Signal) {
 	}
 }
 
-// message is what Run sends to a supervisor: an order, with the descriptors of the command's standard files, or then a signal
-// for that order's command. Closing the socket kills the command.
+// message is what Run sends to a supervisor: a request, with the descriptors of the command's standard files, or then a signal
+// for that request's command. Closing the socket kills the command.
 type message struct {
-	Order  *order         `json:"order,omitempty"`
-	Signal syscall.Signal `json:"signal,omitempty"`
+	Request *request       `json:"request,omitempty"`
+	Signal  syscall.Signal `json:"signal,omitempty"`
 }
 
-// order requests a command.
-type order struct {
+// request is the part of a Command that its supervisor needs.
+type request struct {
 	Setting
 	Argv       [][]byte `json:"argv"` // which may not be valid UTF-8
 	Migrations bool     `json:"migrations,omitempty"`
@@ -59,12 +59,12 @@ type order struct {
 const PaddingVariable = "GORUN_PADDING"
 
 // environ returns the environment of the command.
-func (o order) environ(env []string) []string {
-	env = o.Setting.environ(env)
-	if o.Padding == 0 {
+func (r request) environ(env []string) []string {
+	env = r.Setting.environ(env)
+	if r.Padding == 0 {
 		return env
 	}
-	return append(env[:len(env):len(env)], PaddingVariable+"="+strings.Repeat("x", o.Padding))
+	return append(env[:len(env):len(env)], PaddingVariable+"="+strings.Repeat("x", r.Padding))
 }
 
 // answer is the message that a supervisor sends to Run at the end.
@@ -88,10 +88,10 @@ func Supervise(args []string) error {
 	}
 	catch(make(chan os.Signal, 1), passed) // never read: signals for the command come as messages
 	_, _ = os.FindProcess(os.Getpid())     // Go tries pidfds on a process of its own at their first use, which is not to be timed
-	orders := make(chan order)
-	go receive(conn, orders)
+	requests := make(chan request)
+	go receive(conn, requests)
 	for n := 1; ; n++ {
-		asked, more := <-orders
+		asked, more := <-requests
 		if !more {
 			return err
 		}
@@ -110,7 +110,7 @@ func Supervise(args []string) error {
 					_, _, err = new(Outcome).wait(-1, 0)
 				}
 			}()
-			for range orders {
+			for range requests {
 			}
 			new(Outcome).reapLeft()
 		}
@@ -156,11 +156,11 @@ func connect(fd int) (*net.UnixConn, error) {
 }
 
 // receive reads the messages of Run until the socket ends.
-func receive(conn *net.UnixConn, orders chan<- order) {
-	defer close(orders)
+func receive(conn *net.UnixConn, requests chan<- request) {
+	defer close(requests)
 	in := &passing{conn: conn}
 	messages := json.NewDecoder(in)
-	var signals chan syscall.Signal // of the last order
+	var signals chan syscall.Signal // of the last request
 	for {
 		var m message
 		if err := messages.Decode(&m); err != nil {
@@ -169,10 +169,10 @@ func receive(conn *net.UnixConn, orders chan<- order) {
 			}
 			return
 		}
-		if m.Order != nil {
+		if m.Request != nil {
 			signals = make(chan syscall.Signal, 16)
-			m.Order.files, m.Order.signals, in.files = in.files, signals, nil
-			orders <- *m.Order
+			m.Request.files, m.Request.signals, in.files = in.files, signals, nil
+			requests <- *m.Request
 			continue
 		}
 		select {
@@ -203,37 +203,37 @@ func (p *passing) Read(text []byte) (int, error) {
 
 // supervise starts the command and returns when it and all its descendants have ended, or, if it may leave descendants,
 // when the command has ended.
-func (asked order) supervise() (Outcome, error) {
+func (r request) supervise() (Outcome, error) {
 	defer func() {
-		for _, f := range asked.files {
+		for _, f := range r.files {
 			f.Close() // again, after a start
 		}
 	}()
-	if len(asked.files) != 3 {
+	if len(r.files) != 3 {
 		return Outcome{}, fmt.Errorf("pass the standard files: %w", syscall.EMFILE) // the kernel drops those above the limit
 	}
 	if err := linux.AdoptOrphans(); err != nil {
 		return Outcome{}, err
 	}
-	argv := make([]string, len(asked.Argv))
-	for i, arg := range asked.Argv {
+	argv := make([]string, len(r.Argv))
+	for i, arg := range r.Argv {
 		argv[i] = string(arg)
 	}
-	path, argv, err := find(argv, os.Environ())
+	path, err := find(argv, os.Environ())
 	if err != nil {
 		return Outcome{}, err
 	}
 	over := make(chan struct{})
 	defer close(over)
-	c := start(asked, path, argv, over)
+	c := start(r, path, argv, over)
 	if c.err != nil {
 		return c.Outcome, c.err
 	}
-	for _, f := range asked.files {
+	for _, f := range r.files {
 		f.Close() // so that a pipe ends with its writers
 	}
 	defer func() { _ = c.process.Release() }()
-	go obey(asked.signals, over, c.process)
+	go obey(r.signals, over, c.process)
 	o := c.Outcome
 	if o.MaxRSSFloorBytes, err = linux.PeakRSS(os.DirFS("/")); err != nil {
 		return o, err
@@ -241,9 +241,9 @@ func (asked order) supervise() (Outcome, error) {
 	counted := count(c.family) // after the floor, which reading the trace would raise
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
-	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: asked.Setting.Setting, Free: true})
+	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.Setting.Setting, Free: true})
 	o.reap(c.process.Pid, c.wall, func() { o.readBack(machine, monitor) })
-	if !asked.Leaves {
+	if !r.Leaves {
 		o.reapLeft()
 	}
 	o.StoppedSeconds = stopped()
@@ -263,7 +263,7 @@ type started struct {
 // start starts the command from a thread that has the setting and lives until over is closed: the command dies with it.
 // The thread waits for the command's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
 // the wall time.
-func start(asked order, path string, argv []string, over <-chan struct{}) started {
+func start(asked request, path string, argv []string, over <-chan struct{}) started {
 	done := make(chan started)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
@@ -401,17 +401,10 @@ func (o *Outcome) wait(which, flags int) (pid int, status syscall.WaitStatus, er
 	if err != nil || pid == 0 {
 		return pid, status, err
 	}
-	o.UserSeconds += seconds(used.Utime)
-	o.SystemSeconds += seconds(used.Stime)
+	o.Usage = o.Add(linux.UsageOf(used))
 	o.MaxRSSBytes = max(o.MaxRSSBytes, uint64(used.Maxrss)*1024)
-	o.MinorFaults += uint64(used.Minflt)
-	o.MajorFaults += uint64(used.Majflt)
-	o.VoluntarySwitches += uint64(used.Nvcsw)
-	o.InvoluntarySwitches += uint64(used.Nivcsw)
 	return pid, status, nil
 }
-
-func seconds(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
 
 // ended records how the command ended.
 func (o *Outcome) ended(status syscall.WaitStatus) {

@@ -67,11 +67,11 @@ func usage(who int, of string) (Usage, error) {
 	if err := syscall.Getrusage(who, &ru); err != nil {
 		return Usage{}, &Error{Op: "read the usage of " + of, Err: err}
 	}
-	return UsageOf(&ru), nil
+	return UsageOf(ru), nil
 }
 
-// UsageOf returns the usage of a process that was waited for (os.ProcessState.SysUsage).
-func UsageOf(ru *syscall.Rusage) Usage {
+// UsageOf returns the usage that the kernel reports of a process.
+func UsageOf(ru syscall.Rusage) Usage {
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
 	return Usage{
 		UserSeconds:         seconds(ru.Utime),

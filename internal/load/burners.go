@@ -43,18 +43,15 @@ func Start(ctx context.Context, self child.Self, burners []Options) (*Burners, e
 	return b, nil
 }
 
-// Watch starts to monitor the placement of the burners. In each burner it watches the working thread and the main
-// thread, which another program moves when it moves the process by its PID.
+// Watch starts to monitor the placement of the burners.
 func (b *Burners) Watch() *placement.Monitor {
 	var threads []placement.Thread
 	pids := b.group.PIDs()
 	for i, tid := range b.group.TIDs() {
 		o := &b.burners[i]
-		t := placement.Thread{Name: o.name(), TID: tid, Setting: placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}}
-		threads = append(threads, t)
-		if t.TID, t.Idle = pids[i], true; t.TID != tid {
-			threads = append(threads, t)
-		}
+		threads = append(threads, placement.Process(pids[i], placement.Thread{
+			Name: o.name(), TID: tid, Setting: placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice},
+		})...)
 	}
 	return placement.Watch(threads...)
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -208,8 +209,7 @@ func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
 	}
 	if before.usage != nil && after.usage != nil {
 		used := after.usage.Sub(*before.usage)
-		sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
-		sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
+		countUsage(sig, used)
 	}
 }
 
@@ -291,4 +291,26 @@ func MigrationsLack() error {
 		return err
 	}
 	return errors.Join(counter.Degraded(), counter.Close())
+}
+
+// Timed sets the wall time of the work in a sample, and the CPU time that this process used for it.
+func Timed(s *result.Sample, work func() error) error {
+	usage := linux.CountUsage()
+	begun := time.Now()
+	err := work()
+	s.Seconds = time.Since(begun).Seconds()
+	used, unread := usage()
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	return cmp.Or(err, unread)
+}
+
+// Used adds what processes used to a sample that has no other usage.
+func Used(s *result.Sample, used linux.Usage) {
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	countUsage(&s.Quality.Signals, used)
+}
+
+func countUsage(sig *result.Signals, used linux.Usage) {
+	sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
+	sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
 }

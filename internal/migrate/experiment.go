@@ -14,7 +14,6 @@ import (
 	"gorun/internal/bytesize"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -60,9 +59,12 @@ type Cell struct {
 // flags are those of `gorun migrate`.
 type flags struct {
 	relation   string
+	relations  []topology.Relation // of it, in its order
 	every      string
+	times      []time.Duration // of it, in its order
 	moves      int
 	workingSet string
+	sizes      []uint64 // of it, in its order
 	access     string
 	memNode    *int
 }
@@ -76,13 +78,13 @@ const (
 )
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.relation, "relation", all, "`relations` of the two CPUs, by commas: "+strings.Join(relationNames(), ", ")+
-		"; or "+all+"\nthat the machine has; the others are compared with the first")
-	set.StringVar(&f.every, "every", "1ms", "`times` between two moves, by commas")
+	experiment.Parsed(set, &f.relation, &f.relations, "relation", all, "`relations` of the two CPUs, by commas: "+strings.Join(relationNames(), ", ")+
+		"; or "+all+"\nthat the machine has; the others are compared with the first", parseRelations)
+	experiment.Parsed(set, &f.every, &f.times, "every", "1ms", "`times` between two moves, by commas", parseTimes)
 	set.IntVar(&f.moves, "moves", 40, "moves in a sample")
-	set.StringVar(&f.workingSet, "working-set", "",
+	experiment.Parsed(set, &f.workingSet, &f.sizes, "working-set", "",
 		"`sizes` of the memory that the thread goes through, by commas (default: half of the L1, half of the L2,\n"+
-			"half of a core's share of the last-level cache, and twice that cache)")
+			"half of a core's share of the last-level cache, and twice that cache)", bytesize.ParseList)
 	set.Choice(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(accessNames(), ", ")+
 		"; chase only reads, so that both CPUs' caches\ncan keep what they have", accessNames())
 	set.OptionalInt(&f.memNode, "mem-node", "`node` of the memory (default: that of the CPU where the thread begins)", 0, math.MaxInt)
@@ -116,24 +118,9 @@ func accessNames() (names []string) {
 	return names
 }
 
-func (f *flags) Validate() error {
-	if _, err := f.relations(); err != nil {
-		return hint.Flag("relation", f.relation, err)
-	}
-	if _, err := f.times(); err != nil {
-		return hint.Flag("every", f.every, err)
-	}
-	if f.workingSet != "" {
-		if _, err := bytesize.ParseList(f.workingSet); err != nil {
-			return hint.Flag("working-set", f.workingSet, err)
-		}
-	}
-	return nil
-}
-
-// relations are those that --relation names, in its order.
-func (f *flags) relations() (relations []topology.Relation, err error) {
-	for word := range strings.SplitSeq(f.relation, ",") {
+// parseRelations reads --relation.
+func parseRelations(text string) (relations []topology.Relation, err error) {
+	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
 		if word == all {
 			return topology.Relations, nil
@@ -150,9 +137,9 @@ func (f *flags) relations() (relations []topology.Relation, err error) {
 	return relations, nil
 }
 
-// times are those of --every, in its order.
-func (f *flags) times() (times []time.Duration, err error) {
-	for word := range strings.SplitSeq(f.every, ",") {
+// parseTimes reads --every.
+func parseTimes(text string) (times []time.Duration, err error) {
+	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
 		d, err := time.ParseDuration(word)
 		switch {
@@ -170,14 +157,10 @@ func (f *flags) times() (times []time.Duration, err error) {
 
 // pairs returns a pair for each relation of --relation; with all, also those that no two CPUs are.
 func (f *flags) pairs(m experiment.Machine) (pairs []topology.CPUPair, err error) {
-	relations, err := f.relations()
-	if err != nil {
-		return nil, err
-	}
 	has := m.PerRelation(m.CPUs)
-	for _, r := range relations {
+	for _, r := range f.relations {
 		p := has[slices.Index(topology.Relations[:], r)]
-		if p.Lacking() != "" && len(relations) < len(topology.Relations) {
+		if p.Lacking() != "" && len(f.relations) < len(topology.Relations) {
 			return nil, hint.With(fmt.Errorf("no two CPUs of the run are %s: %s", r, r.Lacking()),
 				"gorun topo shows the CPUs, and --relation "+all+" takes what there is")
 		}
@@ -191,27 +174,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, hint.Flag("relation", f.relation, err)
 	}
-	times, err := f.times()
-	if err != nil {
-		return r, hint.Flag("every", f.every, err)
-	}
-	sizes, err := f.sizes(m, &r)
-	if err != nil {
-		return r, err
-	}
+	sizes := f.sizesOn(m, &r)
 	if f.memNode != nil && !m.MemoryNodes().Contains(*f.memNode) {
 		return r, hint.Flag("mem-node", strconv.Itoa(*f.memNode), hint.With(
 			fmt.Errorf("this machine has no such node with memory"), "gorun topo shows the nodes"))
 	}
 	measured := slices.DeleteFunc(slices.Clone(pairs), func(p topology.CPUPair) bool { return p.Lacking() != "" })
-	for _, every := range times {
+	for _, every := range f.times {
 		for _, size := range sizes {
 			baseline := ""
 			for _, p := range measured {
 				c := f.cell(m, p, every, size)
-				c.Name = f.name(p.Relation, every, size, len(times), len(sizes))
+				c.Name = f.name(p.Relation, every, size, len(sizes))
 				baseline = cmp.Or(baseline, c.Name)
-				if len(measured) > 1 && len(times)*len(sizes) > 1 {
+				if len(measured) > 1 && len(f.times)*len(sizes) > 1 {
 					c.Against = baseline
 				}
 				r.Cells = append(r.Cells, c)
@@ -224,19 +200,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
-	samples := m.Sampling.Samples
 	r.Schedule = experiment.Schedule{Order: experiment.Shuffled}
 	if len(measured) > 1 {
 		r.Schedule = experiment.Schedule{
 			Order: experiment.Blocks, Title: compared, Datum: perAccess.Name, Open: true,
 		}
-		if !m.Given("samples") {
-			samples = 0 // as many as it takes
-		}
 	}
 	r.Spec = spec{
 		Relation: f.relation, Every: f.every, Moves: f.moves, WorkingSet: list(sizes), Access: f.access, MemNode: f.memNode,
-		CPUs: m.CPUs.String(), Samples: samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+		SamplingSpec: m.SamplingSpec(len(measured) > 1),
 	}
 	r.Placement = "a thread pinned to each CPU of the pair in turns"
 	r.Resources = experiment.Resources{
@@ -255,36 +227,32 @@ func list(sizes []uint64) string {
 }
 
 // name is made of the values in which cells differ; "" of one cell.
-func (f *flags) name(r topology.Relation, every time.Duration, size uint64, times, sizes int) string {
+func (f *flags) name(r topology.Relation, every time.Duration, size uint64, sizes int) string {
 	var words []string
-	if relations, _ := f.relations(); len(relations) > 1 {
+	if len(f.relations) > 1 {
 		words = append(words, r.String())
 	}
 	if sizes > 1 {
 		words = append(words, bytesize.Format(size))
 	}
-	if times > 1 {
+	if len(f.times) > 1 {
 		words = append(words, "every "+every.String())
 	}
 	return strings.Join(words, " ")
 }
 
 func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Duration, size uint64) experiment.Cell[Cell] {
-	relation, pair := p.Relation.String(), fmt.Sprintf("%d,%d", p.A, p.B)
-	cpus := result.CPUs{List: pair, Count: 2, Relation: relation}
-	if p.Relation == topology.SameCPU {
-		cpus.Count = 1
-	}
+	relation, cpus := p.Relation.String(), experiment.PairCPUs(p)
 	c := experiment.Cell[Cell]{
 		Do: Cell{
 			A: p.A, B: p.B, Relation: relation, Every: every, Moves: f.moves, WorkingSet: size, Access: f.access,
 			MemNode: f.memNode, Seed: m.Seed,
 		},
 		Flags: map[string]string{
-			"pair": pair, "relation": relation, "every": every.String(), "working-set": bytesize.Format(size),
+			"pair": cpus["pair"].List, "relation": relation, "every": every.String(), "working-set": bytesize.Format(size),
 			"access": f.access,
 		},
-		CPUs:   map[string]result.CPUs{"pair": cpus},
+		CPUs:   cpus,
 		AtOnce: 1,
 		Command: []string{
 			"migrate", "--relation", relation, "--working-set", bytesize.Format(size), "--every", every.String(),
@@ -301,14 +269,11 @@ func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Durati
 
 // spec holds the values of the flags, by flag name.
 type spec struct {
-	Relation   string  `json:"relation"`
-	Every      string  `json:"every"`
-	Moves      int     `json:"moves"`
-	WorkingSet string  `json:"working_set"`
-	Access     string  `json:"access"`
-	MemNode    *int    `json:"mem_node,omitempty"`
-	CPUs       string  `json:"cpus"`
-	Samples    int     `json:"samples"` // 0: as many as are needed
-	Warmup     int     `json:"warmup"`
-	Budget     float64 `json:"budget_seconds"`
+	Relation   string `json:"relation"`
+	Every      string `json:"every"`
+	Moves      int    `json:"moves"`
+	WorkingSet string `json:"working_set"`
+	Access     string `json:"access"`
+	MemNode    *int   `json:"mem_node,omitempty"`
+	experiment.SamplingSpec
 }

@@ -8,11 +8,11 @@ import (
 	"maps"
 	"os"
 	"runtime"
-	"time"
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -63,26 +63,20 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		stop.Set()
 		close(stopped)
 	})
-	usage := linux.CountUsage()
-	begun := time.Now()
-	ended := make(chan error)
-	go func() {
-		runtime.LockOSThread() // it ends locked, and its mask with it
-		ended <- c.run(&s, stop)
-	}()
-	failed := <-ended
-	s.Seconds = time.Since(begun).Seconds()
+	err = measure.Timed(&s, func() error {
+		ended := make(chan error)
+		go func() {
+			runtime.LockOSThread() // it ends locked, and its mask with it
+			ended <- c.run(&s, stop)
+		}()
+		return <-ended
+	})
 	if !cancel() {
 		<-stopped
 	}
-	if failed != nil && ctx.Err() != nil {
-		return s, ctx.Err() // it was stopped before its first move
+	if err != nil {
+		return s, cmp.Or(ctx.Err(), err) // it may have been stopped before its first move
 	}
-	used, unread := usage()
-	if err := cmp.Or(failed, unread); err != nil {
-		return s, err
-	}
-	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Placement.Requested = fmt.Sprintf("a thread pinned to CPUs %d and %d in turns", c.A, c.B)
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	return s, nil
@@ -172,10 +166,8 @@ func (c Cell) checkNodes(s *result.Sample, v *Figures, before, after map[int]int
 		v.MemoryNode = &node
 	}
 	if c.MemNode != nil {
-		s.Placement.Add(1, nil)
-		if after[*c.MemNode] != int(c.WorkingSet)/os.Getpagesize() {
-			s.Placement.Add(0, []string{fmt.Sprintf("not all of the memory is on node %d, as was asked", *c.MemNode)})
-		}
+		all := after[*c.MemNode] == int(c.WorkingSet)/os.Getpagesize()
+		s.Placement.Check(all, "not all of the memory is on node %d, as was asked", *c.MemNode)
 	}
 	if !maps.Equal(before, after) {
 		s.Doubts = append(s.Doubts, result.Doubt{

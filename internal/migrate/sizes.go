@@ -6,7 +6,6 @@ import (
 
 	"gorun/internal/bytesize"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -18,14 +17,10 @@ var usual = []uint64{16 << 10, 512 << 10, 64 << 20}
 // mostOfMemory is the part of the memory that there is room for which a working set by default takes at most.
 const mostOfMemory = 4
 
-// sizes are those of --working-set in its order, or those of this machine's caches, the smallest first.
-func (f *flags) sizes(m experiment.Machine, r *experiment.Resolution[Cell]) ([]uint64, error) {
+// sizesOn returns those of --working-set, or those of the machine's caches, the smallest first.
+func (f *flags) sizesOn(m experiment.Machine, r *experiment.Resolution[Cell]) []uint64 {
 	if f.workingSet != "" {
-		sizes, err := bytesize.ParseList(f.workingSet)
-		if err != nil {
-			return nil, hint.Flag("working-set", f.workingSet, err)
-		}
-		return sizes, nil
+		return f.sizes
 	}
 	cpu := m.CPUs.First()
 	caches, odd := topology.ReadCaches(m.Root, cpu)
@@ -35,7 +30,7 @@ func (f *flags) sizes(m experiment.Machine, r *experiment.Resolution[Cell]) ([]u
 			Code: "no-caches", Message: fmt.Sprintf("no cache of CPU %d is recorded: the working sets are %s", cpu, list(usual)),
 			Hint: "give the sizes that matter by --working-set",
 		})
-		return usual, nil
+		return usual
 	}
 	var sizes []uint64
 	for _, cache := range caches[:len(caches)-1] {
@@ -56,7 +51,7 @@ func (f *flags) sizes(m experiment.Machine, r *experiment.Resolution[Cell]) ([]u
 		sizes[i] = max(bytesize.Page, size/bytesize.Page*bytesize.Page)
 	}
 	slices.Sort(sizes)
-	return slices.Compact(sizes), nil
+	return slices.Compact(sizes)
 }
 
 // sharers is the number of cores that share a CPU's last-level cache.

@@ -91,7 +91,7 @@ func (p *probe) readNodes() {
 		}
 	}
 	if p.Row.Mem != Float {
-		p.check(elsewhere == 0, "%d pages of the buffer are not on node %d", elsewhere, p.Row.Mem)
+		p.sample.Placement.Check(elsewhere == 0, "%d pages of the buffer are not on node %d", elsewhere, p.Row.Mem)
 	}
 }
 
@@ -223,7 +223,7 @@ func (p *probe) figures() {
 		seen = seen.With(move.To)
 	}
 	outside := seen.Minus(p.On)
-	p.check(outside.Empty(), "the probe was on CPUs %s instead of the requested %s", outside, p.On)
+	p.sample.Placement.Check(outside.Empty(), "the probe was on CPUs %s instead of the requested %s", outside, p.On)
 	migrations := p.classified(moves, by, p.lost-p.lostBefore)
 	if p.by != "" {
 		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)
@@ -245,17 +245,9 @@ func (p *probe) classified(moves []perf.Move, by perf.Method, lost uint64) *resu
 	return &m
 }
 
-// check counts a read-back.
-func (p *probe) check(as bool, format string, args ...any) {
-	p.sample.Placement.Checked++
-	if !as {
-		p.sample.Placement.Mismatches = append(p.sample.Placement.Mismatches, fmt.Sprintf(format, args...))
-	}
-}
-
 // checkSame counts a read-back, with a Mismatch if the values differ.
 func (p *probe) checkSame(what, asked, got string) {
-	p.check(asked == got, "%v", placement.Mismatch{What: what, Asked: asked, Got: got})
+	p.sample.Placement.Check(asked == got, "%v", placement.Mismatch{What: what, Asked: asked, Got: got})
 }
 
 // addDoubt makes the sample suspect.

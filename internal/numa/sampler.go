@@ -8,14 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
-	"syscall"
 	"time"
 
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/guardian"
-	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/measure"
 	"gorun/internal/placement"
@@ -104,23 +102,12 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	}
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts
-	putUsage(&sample, used)
+	measure.Used(&sample, used)
 	return sample, p.addTo(&sample, before)
 }
 
 func (p *prober) Close() error {
 	return errors.Join(p.stop(), release(p.held))
-}
-
-// putUsage adds the usage of the probe's process to its sample; nil is unknown.
-func putUsage(s *result.Sample, used *syscall.Rusage) {
-	if used == nil {
-		return
-	}
-	u, sig := linux.UsageOf(used), &s.Quality.Signals
-	s.UserSeconds, s.SystemSeconds = u.UserSeconds, u.SystemSeconds
-	sig.VoluntarySwitches, sig.InvoluntarySwitches = &u.VoluntarySwitches, &u.InvoluntarySwitches
-	sig.MinorFaults, sig.MajorFaults = &u.MinorFaults, &u.MajorFaults
 }
 
 // watcher only watches the load, with one sample per second.

@@ -1,3 +1,4 @@
+// Package pair is `gorun pair`: it measures two processes that run at the same time, or exchange messages.
 package pair
 
 import (
@@ -64,7 +65,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 type sampler struct{ self child.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return Measure(ctx, s.self, c)
+	return c.measure(ctx, s.self, func([]int) error { return nil })
 }
 func (s sampler) Close() error { return nil }
 
@@ -72,7 +73,7 @@ func (s sampler) Close() error { return nil }
 type flags struct {
 	auto     bool
 	work     string
-	array    string
+	array    uint64 // 0: the L2 of CPU A
 	interval time.Duration
 	words    []string // A B [LOOPS]; with --auto only [LOOPS]
 }
@@ -80,7 +81,7 @@ type flags struct {
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.auto, "auto", false, "measure a pair of CPUs for each relation that the machine has")
 	set.Choice(&f.work, "work", Works[0].Name, "`work` of each process, which gorun help pair describes: "+catalog.List(Works), catalog.Words(Works))
-	set.StringVar(&f.array, "array", "", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
+	set.Size(&f.array, "array", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
 	set.DurationVar(&f.interval, "interval", 0, "also show each process's share of a CPU in every interval of this length (0: do not)")
 }
 
@@ -94,7 +95,7 @@ func (f *flags) Validate() error {
 	if f.interval != 0 && f.interval < leastInterval {
 		return hint.Usagef("--interval %v: at least %v is needed", f.interval, leastInterval)
 	}
-	if f.array != "" && f.work != "sum" {
+	if f.array > 0 && f.work != "sum" {
 		return hint.Usage(hint.With(fmt.Errorf("--array is of the work sum, and this is %s", f.work), "give --work sum"))
 	}
 	return nil
@@ -113,7 +114,7 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 		}
 		for i, cpu := range []*int{&pair.A, &pair.B} {
 			if *cpu, err = m.One(words[i]); err != nil {
-				return pair, 0, hint.Usage(hint.With(fmt.Errorf("CPU %c %s: %w", 'A'+i, words[i], err), hint.Of(err)))
+				return pair, 0, hint.Usagef("CPU %c %s: %w", 'A'+i, words[i], err)
 			}
 		}
 		pair.Relation = m.Relation(pair.A, pair.B)
@@ -138,15 +139,12 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 
 // spec holds the requested values by flag name.
 type spec struct {
-	Work       string  `json:"work"`
-	Auto       bool    `json:"auto"`
-	Loops      uint64  `json:"loops"`       // 0: differs by pair
-	ArrayBytes uint64  `json:"array_bytes"` // 0: the work has no array
-	CPUs       string  `json:"cpus"`
-	Samples    int     `json:"samples"` // 0: as many as are needed
-	Warmup     int     `json:"warmup"`
-	Budget     float64 `json:"budget_seconds"`
-	Interval   float64 `json:"interval_seconds,omitempty"`
+	Work       string `json:"work"`
+	Auto       bool   `json:"auto"`
+	Loops      uint64 `json:"loops"`       // 0: differs by pair
+	ArrayBytes uint64 `json:"array_bytes"` // 0: the work has no array
+	experiment.SamplingSpec
+	Interval float64 `json:"interval_seconds,omitempty"`
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -159,48 +157,43 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	rows := []result.PairRow{Row(pair, f.work, loops)}
+	pairs := []topology.CPUPair{pair}
 	if f.auto {
-		rows = nil
-		for _, p := range m.PerRelation(m.CPUs) {
-			rows = append(rows, Row(p, f.work, loops))
-		}
+		pairs = m.PerRelation(m.CPUs)
 	}
-	spec := spec{
-		Work: f.work, Auto: f.auto, Loops: rows[0].Loops, CPUs: m.CPUs.String(), Samples: m.Sampling.Samples,
-		Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget, Interval: f.interval.Seconds(),
+	var rows []result.PairRow
+	for _, p := range pairs {
+		rows = append(rows, Row(p, f.work, loops))
 	}
+	spec := spec{Work: f.work, Auto: f.auto, Loops: rows[0].Loops, Interval: f.interval.Seconds()}
 	if f.work == "sum" {
 		var odd []string
-		if spec.ArrayBytes, odd, err = process.ArrayBytes(f.array, m.Root, rows[0].CPUA); err != nil {
-			return r, err
-		}
+		spec.ArrayBytes, odd = process.ArrayBytes(f.array, m.Root, pairs[0].A)
 		r.Warnings = append(r.Warnings, result.OddMachine(odd)...)
 	}
 	measured := 0
-	for _, row := range rows {
-		r.Cells = append(r.Cells, f.cell(m, row, spec.ArrayBytes))
-		if row.Lacking != "" {
+	for i, p := range pairs {
+		if lacking := rows[i].Lacking; lacking != "" {
+			r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: p.Relation.String(), Lacking: lacking})
 			continue
 		}
+		r.Cells = append(r.Cells, f.cell(m, p, rows[i].Loops, spec.ArrayBytes))
 		measured++
-		if row.Loops != spec.Loops {
+		if rows[i].Loops != spec.Loops {
 			spec.Loops = loops // 0 if LOOPS is not given
 		}
 	}
+	spec.SamplingSpec = m.SamplingSpec(measured > 1)
 	if f.auto {
 		r.Schedule.Budget = severalBudget
 		if !m.Given("budget") && !m.Given("samples") {
 			spec.Budget = severalBudget
 		}
-		r.Warnings = append(r.Warnings, experiment.LackingPairs(m.PerRelation(m.CPUs))...)
+		r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
 	}
 	if measured > 1 {
 		r.Schedule.Order, r.Schedule.Open = experiment.Blocks, true
 		r.Schedule.Title, r.Schedule.Datum = "CPUs of two processes", perLoop.Name
-		if !m.Given("samples") {
-			spec.Samples = 0
-		}
 	}
 	r.Spec = spec
 	r.Placement = "a process pinned to each CPU of the pair"
@@ -212,27 +205,18 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// cell returns the cell of a row. Pairs may have different numbers of loops, so cells are compared by the time of one
+// cell returns the cell of a pair. Pairs may have different numbers of loops, so cells are compared by the time of one
 // loop.
-func (f *flags) cell(m experiment.Machine, row result.PairRow, arrayBytes uint64) experiment.Cell[Cell] {
-	if row.Lacking != "" {
-		return experiment.Cell[Cell]{Name: row.Relation, Lacking: row.Lacking}
-	}
-	a, b, loops := strconv.Itoa(row.CPUA), strconv.Itoa(row.CPUB), strconv.FormatUint(row.Loops, 10)
-	cpus := result.CPUs{List: a + "," + b, Count: 2, Relation: row.Relation}
-	if row.CPUA == row.CPUB {
-		cpus.Count = 1
-	}
+func (f *flags) cell(m experiment.Machine, p topology.CPUPair, each, arrayBytes uint64) experiment.Cell[Cell] {
+	a, b, loops := strconv.Itoa(p.A), strconv.Itoa(p.B), strconv.FormatUint(each, 10)
+	relation, cpus := p.Relation.String(), experiment.PairCPUs(p)
 	c := experiment.Cell[Cell]{
-		Do: Cell{
-			CPUPair: topology.CPUPair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
-			Work:    f.work, Loops: row.Loops, ArrayBytes: arrayBytes, Interval: f.interval.Seconds(),
-		},
-		Name:    row.Relation,
-		Flags:   map[string]string{"pair": cpus.List, "relation": row.Relation, "loops": loops, "work": f.work},
-		CPUs:    map[string]result.CPUs{"pair": cpus},
+		Do:      Cell{CPUPair: p, Work: f.work, Loops: each, ArrayBytes: arrayBytes, Interval: f.interval},
+		Name:    relation,
+		Flags:   map[string]string{"pair": cpus["pair"].List, "relation": relation, "loops": loops, "work": f.work},
+		CPUs:    cpus,
 		Command: []string{"pair", a, b, loops, "--work", f.work, "--cpus", m.CPUs.String()},
-		Running: fmt.Sprintf("CPUs %d and %d", row.CPUA, row.CPUB),
+		Running: fmt.Sprintf("CPUs %d and %d", p.A, p.B),
 	}
 	if f.interval > 0 {
 		c.Command = append(c.Command, "--interval", f.interval.String())

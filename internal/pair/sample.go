@@ -1,4 +1,3 @@
-// Package pair measures two processes that run at the same time, or exchange messages.
 package pair
 
 import (
@@ -16,6 +15,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -24,30 +24,28 @@ import (
 // Cell is a pair of CPUs and the work of its two processes.
 type Cell struct {
 	topology.CPUPair
-	Work       string `json:"work"`        // a name of Works
-	Loops      uint64 `json:"loops"`       // of each process; of two that exchange messages, the round trips
-	ArrayBytes uint64 `json:"array_bytes"` // of each process that sums an array
-	// Interval is the time between two readings of the processes' CPU time, in seconds; 0: only at the end.
-	Interval float64 `json:"interval,omitempty"`
+	Work       string        // a name of Works
+	Loops      uint64        // of each process; of two that exchange messages, the round trips
+	ArrayBytes uint64        // of each process that sums an array
+	Interval   time.Duration // between two readings of the processes' CPU time; 0: only at the end
 }
 
 // side is the request to one of the two processes.
 type side struct {
-	CPU        int    `json:"cpu"`
-	First      bool   `json:"first"`
-	Work       string `json:"work"`
-	Loops      uint64 `json:"loops"`
-	ArrayBytes uint64 `json:"array_bytes"`
+	CPU        int
+	First      bool
+	Work       string
+	Loops      uint64
+	ArrayBytes uint64
 }
 
 // sideAnswer is the result of one of the two processes.
 type sideAnswer struct {
-	Loops   uint64       `json:"loops"`
-	EndNS   int64        `json:"end_ns"` // 0: it did not start
-	CPUSeen int          `json:"cpu_seen"`
-	Used    linux.Usage  `json:"used"`
-	Trips   *Percentiles `json:"trips,omitempty"`
-	Stopped bool         `json:"stopped"`
+	Loops   uint64
+	EndNS   int64 // 0: it did not start
+	CPUSeen int
+	Used    linux.Usage
+	Trips   *Percentiles
 }
 
 // SideCommand is the gorun command that calls RunSide.
@@ -71,7 +69,6 @@ func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 		used, err := usage()
 		return sideAnswer{
 			Loops: r.Loops, EndNS: r.EndNS, CPUSeen: r.CPU, Used: used, Trips: percentiles(r.Trips),
-			Stopped: r.Stopped,
 		}, err
 	})
 }
@@ -97,20 +94,12 @@ func percentiles(trips []csrc.Latency) *Percentiles {
 	return &Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
 }
 
-// Measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. When ctx
-// ends, the sample is partial.
-func Measure(ctx context.Context, self child.Self, c Cell) (result.Sample, error) {
-	return c.measure(ctx, self, func([]int) error { return nil })
-}
-
-// measure calls ready when both processes are ready to start.
+// measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. It calls ready when both
+// are ready to start. When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	work, err := catalog.Find(Works, "work", c.Work)
 	if err != nil {
 		return s, err
-	}
-	if c.Work == "sum" && c.ArrayBytes < 8 {
-		return s, fmt.Errorf("an array of %d bytes has no word of 64 bits to add", c.ArrayBytes)
 	}
 	members := make([]process.Member, 2)
 	for i, cpu := range []int{c.A, c.B} {
@@ -127,7 +116,7 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	done, err := process.RunGroup[sideAnswer](ctx, self, SideCommand, members, func(started []int) error {
 		pids = slices.Clone(started)
 		if c.Interval > 0 {
-			intervals = watch(pids, time.Duration(c.Interval*float64(time.Second)))
+			intervals = watch(pids, c.Interval)
 		}
 		return ready(started)
 	})
@@ -186,20 +175,13 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 		s.Seconds = max(s.Seconds, seconds)
 		used = used.Add(a.Used)
 		s.Partial = s.Partial || a.Loops < c.Loops
-		s.Placement.Checked++
-		if a.CPUSeen >= 0 && a.CPUSeen != cpu {
-			s.Placement.Mismatches = append(s.Placement.Mismatches,
-				fmt.Sprintf("the process of CPU %d ended on CPU %d", cpu, a.CPUSeen))
-		}
+		s.Placement.Check(a.CPUSeen < 0 || a.CPUSeen == cpu, "the process of CPU %d ended on CPU %d", cpu, a.CPUSeen)
 	}
 	if talks {
 		done = of.Answers[0].Loops
 		v.RoundTrip = of.Answers[0].Trips
 	}
-	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
-	sig := &s.Quality.Signals
-	sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
-	sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
+	measure.Used(&s, used)
 	v.CallsPerSecond = rate(done, s.Seconds)
 	if least > 0 {
 		v.NsPerLoop = 1e9 * s.Seconds / float64(least)

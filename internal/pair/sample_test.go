@@ -2,7 +2,6 @@ package pair
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/process"
 	"gorun/internal/process/processtest"
@@ -108,28 +106,12 @@ func TestMeasurePairCutBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cpu := processtest.CPUs(t).First()
-	s, err := Measure(ctx, processtest.Self(asSide), Cell{CPUPair: topology.CPUPair{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
+	s, err := Cell{CPUPair: topology.CPUPair{A: cpu, B: cpu}, Work: "syscall", Loops: 1}.measure(ctx, processtest.Self(asSide),
+		func([]int) error { return nil })
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 	assert.Zero(t, s.Seconds)
 	assert.Empty(t, s.Placement.Mismatches)
-}
-
-func TestMeasurePairErrors(t *testing.T) {
-	_, err := Measure(t.Context(), processtest.Self(asSide), Cell{Work: "rest"})
-	require.EqualError(t, err, `unknown work "rest": there are syscall, spin, sum, pingpong-pipe, pingpong-futex, pingpong-shm`)
-	_, err = Measure(t.Context(), processtest.Self(asSide), Cell{Work: "sum", ArrayBytes: 7})
-	require.ErrorContains(t, err, "an array of 7 bytes")
-}
-
-// A process that cannot run on its CPU reports an error.
-func TestMeasurePairElsewhere(t *testing.T) {
-	processtest.CPUs(t)
-	_, err := Measure(t.Context(), processtest.Self(asSide), Cell{
-		CPUPair: topology.CPUPair{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
-	})
-	require.ErrorContains(t, err, fmt.Sprintf("the process on CPU %d: ", cpuset.Max))
-	assert.NotEmpty(t, hint.Of(err))
 }
 
 // A process that was seen on another CPU is a mismatch.

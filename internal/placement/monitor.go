@@ -30,6 +30,17 @@ type Thread struct {
 	Free bool // its process may change its own setting, which is not a mismatch
 }
 
+// Process returns what to watch of a process that works on one thread: that one, and the main thread, which other programs move
+// when they place the process by its PID.
+func Process(pid int, working Thread) []Thread {
+	if working.TID == pid {
+		return []Thread{working}
+	}
+	idle := working
+	idle.TID, idle.Idle = pid, true
+	return []Thread{working, idle}
+}
+
 // Monitor reads back the settings of threads at its start, every Period, and at its end. If a thread has one CPU and
 // the kernel counts migrations, it must not have migrated in that time.
 type Monitor struct {

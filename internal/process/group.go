@@ -14,10 +14,8 @@ import (
 	"unsafe"
 
 	"gorun/csrc"
-	"gorun/internal/bytesize"
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
 	"gorun/internal/topology"
@@ -77,8 +75,7 @@ func RunGroup[A any](ctx context.Context, self child.Self, command string, membe
 	return done, errors.Join(err, linux.UnmapShared(memory))
 }
 
-// measure releases the processes of a group when all are ready, and receives their answers. While they work it watches
-// in each process the working thread and the main thread, which other programs move when they place the process.
+// measure releases the processes of a group when all are ready, and receives their answers. It watches them while they work.
 func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared, ready func(pids []int) error) error {
 	_, err := child.ReceiveAll[answered[A]](g)
 	var answers []*answered[A]
@@ -86,11 +83,9 @@ func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared,
 		var threads []placement.Thread
 		tids := g.TIDs()
 		for i, pid := range g.PIDs() {
-			t := placement.Thread{Name: members[i].Name, TID: tids[i], Setting: placement.Setting{CPUs: members[i].CPUs}}
-			threads = append(threads, t)
-			if t.TID, t.Idle = pid, true; pid != tids[i] {
-				threads = append(threads, t)
-			}
+			threads = append(threads, placement.Process(pid, placement.Thread{
+				Name: members[i].Name, TID: tids[i], Setting: placement.Setting{CPUs: members[i].CPUs},
+			})...)
 		}
 		monitor := placement.Watch(threads...)
 		if err = ready(g.PIDs()); err == nil {
@@ -192,22 +187,15 @@ func Array(bytes uint64, fresh bool) (p unsafe.Pointer, words uint64, err error)
 // UnknownL2 is the assumed size in bytes of an L2 cache whose size the kernel does not report.
 const UnknownL2 = 1 << 20
 
-// ArrayBytes returns the size given by --array. Without the flag it is that of the CPU's L2 cache, or UnknownL2. The
+// ArrayBytes returns the size of an array that was asked for. If that is 0, it is the size of the CPU's L2 cache, or UnknownL2. The
 // warnings are those of topology.ReadCaches.
-func ArrayBytes(flag string, root fs.FS, cpu int) (bytes uint64, warnings []string, err error) {
-	if flag == "" {
-		caches, warnings := topology.ReadCaches(root, cpu)
-		if i := slices.IndexFunc(caches, func(c topology.Cache) bool { return c.Level == 2 }); i >= 0 {
-			bytes = caches[i].Bytes
-		}
-		return cmp.Or(bytes, UnknownL2), warnings, nil
+func ArrayBytes(asked uint64, root fs.FS, cpu int) (bytes uint64, warnings []string) {
+	if asked > 0 {
+		return asked, nil
 	}
-	sizes, err := bytesize.ParseList(flag)
-	if err == nil && len(sizes) != 1 {
-		err = errors.New("give a single size")
+	caches, warnings := topology.ReadCaches(root, cpu)
+	if i := slices.IndexFunc(caches, func(c topology.Cache) bool { return c.Level == 2 }); i >= 0 {
+		bytes = caches[i].Bytes
 	}
-	if err != nil {
-		return 0, nil, hint.Flag("array", flag, err)
-	}
-	return sizes[0], nil, nil
+	return cmp.Or(bytes, UnknownL2), warnings
 }

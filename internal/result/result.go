@@ -3,7 +3,11 @@
 // available is absent (a nil pointer, a missing key), never zero.
 package result
 
-import "gorun/internal/hint"
+import (
+	"fmt"
+
+	"gorun/internal/hint"
+)
 
 // Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled: a new key
 // does not change it.
@@ -167,6 +171,14 @@ type Placement struct {
 func (p *Placement) Add(checked int, mismatches []string) {
 	p.Checked += checked
 	p.Mismatches = append(p.Mismatches, mismatches...)
+}
+
+// Check adds a read-back, and a difference if it is not as requested.
+func (p *Placement) Check(as bool, format string, args ...any) {
+	p.Checked++
+	if !as {
+		p.Mismatches = append(p.Mismatches, fmt.Sprintf(format, args...))
+	}
 }
 
 // Verdict is the trustworthiness of a sample.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -55,12 +56,6 @@ type commands struct {
 	ranges []string // NAME=FROM:TO[:STEP]
 }
 
-// parameter is a name in braces, with its values.
-type parameter struct {
-	name   string
-	values []string
-}
-
 // groups returns a group of cells for each command and each combination of the parameters' values. given returns the
 // values of a flag on the command line.
 func (c *commands) groups(texts []string, given func(flag string) []string) (groups []matrix.Group, err error) {
@@ -103,7 +98,7 @@ func (c *commands) groups(texts []string, given func(flag string) []string) (gro
 		groups = append(groups, expand(name, texts, params, used, labels)...)
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return nil, hint.With(fmt.Errorf("no command has {%s}", params[i].name), "write it where its values belong, or leave the parameter out")
+		return nil, hint.With(fmt.Errorf("no command has %s", placeholder(params[i].Flag)), "write it where its values belong, or leave the parameter out")
 	}
 	return groups, nil
 }
@@ -111,27 +106,18 @@ func (c *commands) groups(texts []string, given func(flag string) []string) (gro
 // expand returns a group for each combination of the values of the parameters in the texts; the last parameter varies
 // fastest. It sets used for each parameter in a text. labels counts the groups by name, so that equal names can be
 // made different.
-func expand(name string, texts [][2]string, params []parameter, used []bool, labels map[string]int) (groups []matrix.Group) {
-	var has []parameter
-	combinations := 1
+func expand(name string, texts [][2]string, params []matrix.Axis, used []bool, labels map[string]int) (groups []matrix.Group) {
+	var has matrix.Group
 	for i, p := range params {
-		if slices.ContainsFunc(texts, func(text [2]string) bool { return strings.Contains(text[1], p.placeholder()) }) {
-			has, used[i] = append(has, p), true
-			combinations *= len(p.values)
+		if slices.ContainsFunc(texts, func(text [2]string) bool { return strings.Contains(text[1], placeholder(p.Flag)) }) {
+			has.Axes, used[i] = append(has.Axes, p), true
 		}
 	}
-	for n := range combinations {
+	for _, combination := range has.Product() {
 		var replace, values []string
-		var parameters map[string]string
-		if len(has) > 0 {
-			parameters = map[string]string{}
-		}
-		for i, rest := len(has)-1, n; i >= 0; i-- {
-			value := has[i].values[rest%len(has[i].values)]
-			rest /= len(has[i].values)
-			parameters[has[i].name] = value
-			replace = append(replace, has[i].placeholder(), value)
-			values = append([]string{has[i].name + "=" + value}, values...)
+		for _, p := range has.Axes {
+			value := combination.Flags[p.Flag]
+			replace, values = append(replace, placeholder(p.Flag), value), append(values, p.Flag+"="+value)
 		}
 		replacer := strings.NewReplacer(replace...)
 		label := replacer.Replace(name)
@@ -144,7 +130,10 @@ func expand(name string, texts [][2]string, params []parameter, used []bool, lab
 		if labels[label]++; labels[label] > 1 {
 			label = fmt.Sprintf("%s (%d)", label, labels[label])
 		}
-		group := matrix.Group{Name: label, Parameters: parameters, Axes: []matrix.Axis{{Flag: nameFlag, Values: []string{label}}}}
+		group := matrix.Group{Name: label, Axes: []matrix.Axis{{Flag: nameFlag, Values: []string{label}}}}
+		if len(values) > 0 {
+			group.Parameters = combination.Flags
+		}
 		for _, text := range texts {
 			group.Axes = append(group.Axes, matrix.Axis{Flag: text[0], Values: []string{replacer.Replace(text[1])}})
 		}
@@ -153,37 +142,30 @@ func expand(name string, texts [][2]string, params []parameter, used []bool, lab
 	return groups
 }
 
-// placeholder returns the text that stands for the parameter's value.
-func (p parameter) placeholder() string { return "{" + p.name + "}" }
+// placeholder returns the text that stands for a parameter's value.
+func placeholder(name string) string { return "{" + name + "}" }
 
-// parameters returns the parameters in the order of their flags, those of --param first.
-func (c *commands) parameters() (params []parameter, err error) {
-	add := func(flag, text string, values func(string) ([]string, error)) error {
-		name, list, found := strings.Cut(text, "=")
-		if !found || name == "" {
-			return hint.Flag(flag, text, errors.New("it has no NAME="))
+// parameters returns the names of the parameters and their values in the order of their flags, those of --param first.
+func (c *commands) parameters() (params []matrix.Axis, err error) {
+	add := func(flag string, texts []string, parse func(string) ([]string, error)) error {
+		for _, text := range texts {
+			name, list, found := strings.Cut(text, "=")
+			if !found || name == "" {
+				return hint.Flag(flag, text, errors.New("it has no NAME="))
+			}
+			if slices.ContainsFunc(params, func(p matrix.Axis) bool { return p.Flag == name }) {
+				return hint.Flag(flag, text, fmt.Errorf("the parameter %s is there already", name))
+			}
+			values, err := parse(list)
+			if err != nil {
+				return hint.Flag(flag, text, err)
+			}
+			params = append(params, matrix.Axis{Flag: name, Values: values})
 		}
-		if slices.ContainsFunc(params, func(p parameter) bool { return p.name == name }) {
-			return hint.Flag(flag, text, fmt.Errorf("the parameter %s is there already", name))
-		}
-		p := parameter{name: name}
-		if p.values, err = values(list); err != nil {
-			return hint.Flag(flag, text, err)
-		}
-		params = append(params, p)
 		return nil
 	}
-	for _, text := range c.lists {
-		if err := add("param", text, matrix.ParseParameter); err != nil {
-			return nil, err
-		}
-	}
-	for _, text := range c.ranges {
-		if err := add("param-range", text, numbers); err != nil {
-			return nil, err
-		}
-	}
-	return params, nil
+	err = cmp.Or(add("param", c.lists, matrix.ParseParameter), add("param-range", c.ranges, numbers))
+	return params, err
 }
 
 // numbers returns the numbers of a range, FROM:TO or FROM:TO:STEP, including both ends.

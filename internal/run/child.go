@@ -13,7 +13,6 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/result"
@@ -206,7 +205,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		if err == nil || errors.Is(err, errEndless) {
 			return err
 		}
-		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
+		return fmt.Errorf("the baseline cannot be measured: %w", err)
 	}
 	baseline := run.Matrix.Baseline
 	if !d.fresh {

@@ -17,7 +17,6 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/doctor"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
@@ -210,7 +209,7 @@ func (d *driver) printResume() {
 func (d *driver) failed(what string) error {
 	run := d.session.run
 	if d.fault != nil {
-		return hint.With(fmt.Errorf("%s: %w", what, d.fault), hint.Of(d.fault))
+		return fmt.Errorf("%s: %w", what, d.fault)
 	}
 	for _, s := range slices.Backward(run.Samples) {
 		if s.Quality.Verdict == result.Invalid && len(s.Quality.Reasons) > 0 {

@@ -131,7 +131,7 @@ func newCellFlags(x experiment.Experiment) *cellFlags {
 // Run executes a command line; args are its arguments other than flags.
 func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 	c.args = args
-	if err := c.validate(0, -1); err != nil {
+	if err := c.validate(); err != nil {
 		return err
 	}
 	if c.sourced != nil {
@@ -308,7 +308,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	combinations := make([][]row, len(cells))
 	for i, cell := range cells {
 		if combinations[i], err = c.resolve(&p, cell); err != nil {
-			return p, hint.Usage(hint.With(fmt.Errorf("cell %s: %w", cell.Name, err), hint.Of(err)))
+			return p, hint.Usagef("cell %s: %w", cell.Name, err)
 		}
 	}
 	if err := c.settleRows(&p, combinations, contrasts); err != nil {

@@ -185,6 +185,8 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 		flags.IntVarP(&o.warmup, "warmup", "w", o.warmup, "executions to drop first")
 		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; if given, it also cuts the\n"+
 			"sample in progress (0: no limit)")
+		experiment.Bound(flags, &o.samples, "samples", 1, mostSamples)
+		experiment.Bound(flags, &o.warmup, "warmup", 0, mostSamples)
 		experiment.Bound(flags, &o.budget, "budget", 0, math.MaxInt64)
 	}
 	o.registerOrder(flags)
@@ -246,6 +248,8 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds necessary)")
 	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; if given,\n"+
 		"it also counts what precedes the samples, and ends what is in progress (0: no limit)")
+	experiment.Bound(flags, &o.samples, "samples", 0, mostSamples)
+	experiment.Bound(flags, &o.warmup, "warmup", -1, mostSamples)
 	experiment.Bound(flags, &o.budget, "budget", 0, math.MaxInt64)
 	flags.Var(&o.precision, "precision", "width of the interval at which a cell is sampled enough")
 	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
@@ -261,8 +265,8 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 // plans reports whether the plan is printed and not executed.
 func (o *Options) plans() bool { return o.dryRun || o.estimate }
 
-// validate returns an error for options that no run can have, such as fewer samples or warm-ups than the least numbers.
-func (o *Options) validate(leastSamples, leastWarmup int) error {
+// validate returns an error for options that no run can have.
+func (o *Options) validate() error {
 	formats := render.Names()
 	if o.plans() {
 		formats = render.PlanFormats
@@ -273,16 +277,6 @@ func (o *Options) validate(leastSamples, leastWarmup int) error {
 	switch {
 	case o.sysroot != "" && (!o.dryRun || o.estimate):
 		return hint.Usage(hint.With(errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run, without --estimate"))
-	case o.samples < leastSamples && leastSamples > 0:
-		return hint.Usagef("--samples %d: at least %d is needed", o.samples, leastSamples)
-	case o.samples < leastSamples:
-		return hint.Usagef("--samples %d: it cannot be negative", o.samples)
-	case o.samples > mostSamples:
-		return hint.Usagef("--samples %d: at most %d are possible", o.samples, mostSamples)
-	case o.warmup > mostSamples:
-		return hint.Usagef("--warmup %d: at most %d are possible", o.warmup, mostSamples)
-	case o.warmup < leastWarmup:
-		return hint.Usagef("--warmup %d: it cannot be negative", o.warmup)
 	case o.resume && o.out == "":
 		return hint.Usage(hint.With(errors.New("--resume has no journal to continue"), "name it by --out"))
 	}

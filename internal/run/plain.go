@@ -50,7 +50,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	if c.x.Sweep != nil {
 		return c.sweep(ctx, args)
 	}
-	if err := c.validate(1, 0); err != nil {
+	if err := c.validate(); err != nil {
 		return err
 	}
 	if err := experiment.Validate(c.flags); err != nil {

@@ -26,7 +26,7 @@ func (c *Command) sweep(ctx context.Context, args []string) error {
 
 // compare compares the values in a matrix, whose cells share the other flags.
 func (c *Command) compare(ctx context.Context, values string, args []string) error {
-	if err := cmp.Or(c.validate(0, -1), experiment.Validate(c.flags)); err != nil {
+	if err := cmp.Or(c.validate(), experiment.Validate(c.flags)); err != nil {
 		return err
 	}
 	c.settleSeed(false)
@@ -98,7 +98,7 @@ func (c *Command) once(ctx context.Context) error {
 		return err
 	}
 	c.samples, c.warmup, c.budget = 1, 0, 0
-	if err := cmp.Or(c.validate(1, 0), experiment.Validate(c.flags)); err != nil {
+	if err := cmp.Or(c.validate(), experiment.Validate(c.flags)); err != nil {
 		return err
 	}
 	var m *machine

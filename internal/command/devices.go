@@ -1,11 +1,13 @@
-package launch
+package command
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/topology"
 )
 
@@ -38,10 +40,10 @@ func (g scope) placeByDevice(k deviceKind, device string) (Placement, error) {
 	}), nil
 }
 
-// CompletePlacement returns the names of placements that begin with a prefix, each with its words after a tab.
-func CompletePlacement(m *topology.Machine, prefix string) []string {
-	words := PlacementUsages()
-	for _, p := range newScope(m, m.Allowed(), cpuset.Set{}, Choice{}).placements(nil) {
+// completePlacement returns the names of placements that begin with a prefix, each with its words after a tab.
+func completePlacement(m *topology.Machine, prefix string) []string {
+	words := catalog.Words(kinds[:])
+	for _, p := range newScope(experiment.Machine{Machine: m, CPUs: m.Allowed()}, cpuset.Set{}).placements(nil) {
 		if strings.HasPrefix(p.Name, oneCPU+"-") {
 			words = append(words, p.Name+"\t"+p.Words)
 		}

@@ -1,4 +1,4 @@
-package launch
+package command
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
+	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -18,12 +19,6 @@ const oneCPU = "one-cpu"
 
 // oneOf are the selectors that a name of one CPU may have.
 var oneOf = [...]string{"kind", "node", "llc"}
-
-// Choice decides which CPU a placement of one CPU has, where several are equal.
-type Choice struct {
-	Seed     uint64                            // of the run
-	Recorded func(placement string) cpuset.Set // the CPUs that it has in the run that is continued; nil or none: it begins
-}
 
 // placeOneOf makes the placement of one CPU that a selector has, given as "node-1". Errors are those of the selector.
 func (g scope) placeOneOf(name, of string) (Placement, error) {
@@ -42,10 +37,8 @@ func (g scope) placeOneOf(name, of string) (Placement, error) {
 // placeOne makes a placement of one of these CPUs.
 func (g scope) placeOne(name, words string, within cpuset.Set) Placement {
 	cpu, why := g.choose(within)
-	if g.choice.Recorded != nil {
-		if recorded := g.choice.Recorded(name); recorded.Len() == 1 && within.Contains(recorded.First()) && recorded.First() != cpu {
-			cpu, why = recorded.First(), "as the run began"
-		}
+	if had := g.had(name); had.Len() == 1 && within.Contains(had.First()) && had.First() != cpu {
+		cpu, why = had.First(), "as the run began"
 	}
 	p := Placement{
 		Name: name, CPUs: cpuset.Of(cpu), Words: words,
@@ -53,6 +46,15 @@ func (g scope) placeOne(name, words string, within cpuset.Set) Placement {
 	}
 	p.shape = fmt.Sprint(g.shape(p.CPUs), p.Mempolicy, p.Nodes)
 	return g.settled(p)
+}
+
+// had returns the CPUs that a placement has in the run that is continued.
+func (g scope) had(name string) (cpus cpuset.Set) {
+	i := slices.IndexFunc(g.recorded, func(c result.Cell) bool { return c.Flags["placement"] == name })
+	if i >= 0 {
+		cpus, _ = cpuset.Parse(g.recorded[i].CPUs["cpus"].List) // of a damaged list, none
+	}
+	return cpus
 }
 
 // othersThan returns one CPU of each kind of CPU, of each kind of node and of each size of cache that the first placement
@@ -126,7 +128,7 @@ func (g scope) choose(within cpuset.Set) (cpu int, why string) {
 	if len(left) > 1 {
 		reasons = append(reasons, fmt.Sprintf("by the seed among %d", len(left)))
 	}
-	return left[rand.New(rand.NewPCG(g.choice.Seed, 0)).IntN(len(left))], strings.Join(reasons, "; ")
+	return left[rand.New(rand.NewPCG(g.seed, 0)).IntN(len(left))], strings.Join(reasons, "; ")
 }
 
 // quiet returns the CPUs with the fewest interrupts of devices. Counts up to twice the least, or of up to one a second,

@@ -1,46 +1,86 @@
-package launch
+package command
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/launch"
 	"gorun/internal/lazy"
+	"gorun/internal/result"
 )
 
-// Metric finds a program's own figure in its output.
-type Metric struct{ re *regexp.Regexp }
+// metric finds a program's own figure in its output.
+type metric struct{ re *regexp.Regexp }
 
-// ParseMetric reads a regular expression (Go's, RE2) whose only group is the figure.
-func ParseMetric(re string) (Metric, error) {
+// parseMetrics reads --metric and --better.
+func (f *flags) parseMetrics() error {
+	if f.metric == "" {
+		return nil
+	}
+	texts := strings.Split(f.metric, "\n")
+	if len(texts) > mostMetrics {
+		return hint.Usagef("--metric is given %d times: at most %d figures are judged", len(texts), mostMetrics)
+	}
+	directions := strings.Split(f.better, "\n")
+	if len(directions) == 1 {
+		directions = slices.Repeat(directions, len(texts))
+	}
+	if len(directions) != len(texts) {
+		return hint.Usagef("--better is given %d times, for %d metrics: give it once, or once for each", len(directions), len(texts))
+	}
+	f.judged = experiment.Judged{Datum: metricColumn(0), Better: directions[0]}
+	for i, text := range texts {
+		metric, err := newMetric(text)
+		switch {
+		case err != nil:
+			return hint.Flag("metric", text, err)
+		case directions[i] != result.Lower && directions[i] != result.Higher:
+			return hint.Usage(hint.With(errors.New("--metric needs to know whether a lower or a higher figure is better"),
+				"add --better higher or --better lower"))
+		case i > 0:
+			f.judged.Figures = append(f.judged.Figures, result.Figure{
+				Column: metricColumn(i), Label: cmp.Or(metric.label(), fmt.Sprintf("metric %d", i+1)), Better: directions[i],
+			})
+		}
+		f.metrics = append(f.metrics, metric)
+	}
+	return nil
+}
+
+// newMetric reads a regular expression (Go's, RE2) whose only group is the figure.
+func newMetric(re string) (metric, error) {
 	compiled, err := regexp.Compile(re)
 	if of := (*syntax.Error)(nil); errors.As(err, &of) {
 		err = fmt.Errorf("%s: `%s`", of.Code, of.Expr) // without the words of Go's parser
 	}
 	if err != nil {
-		return Metric{}, fmt.Errorf("the metric %q: %w", re, err)
+		return metric{}, fmt.Errorf("the metric %q: %w", re, err)
 	}
 	if n := compiled.NumSubexp(); n != 1 {
-		return Metric{}, hint.With(fmt.Errorf("the metric %q has %d groups, and needs one", re, n),
+		return metric{}, hint.With(fmt.Errorf("the metric %q has %d groups, and needs one", re, n),
 			"the group matches the figure, as in 'events per second: *([0-9.]+)'; (?:…) is not counted")
 	}
-	return Metric{compiled}, nil
+	return metric{compiled}, nil
 }
 
-// Label returns the name of the group, as in (?P<latency>[0-9.]+); "" if it has none.
-func (m Metric) Label() string { return m.re.SubexpNames()[1] }
+// label returns the name of the group, as in (?P<latency>[0-9.]+); "" if it has none.
+func (m metric) label() string { return m.re.SubexpNames()[1] }
 
 // String returns the expression.
-func (m Metric) String() string { return m.re.String() }
+func (m metric) String() string { return m.re.String() }
 
-// Find returns the figure of the last match: programs that report intermediate results print the final one last.
-func (m Metric) Find(output []byte) (float64, error) {
+// find returns the figure of the last match: programs that report intermediate results print the final one last.
+func (m metric) find(output []byte) (float64, error) {
 	matches := m.re.FindAllSubmatchIndex(output, -1)
 	if len(matches) == 0 {
 		return 0, hint.With(fmt.Errorf("nothing in the output matches the metric %q", m),
@@ -59,6 +99,27 @@ func (m Metric) Find(output []byte) (float64, error) {
 		return 0, fmt.Errorf("the metric %q: %w", m, err)
 	}
 	return figure, nil
+}
+
+// in returns the figure in what a command wrote: to stdout, or else to stderr; nil: it is not there. The error is that it
+// is not there, or that it cannot be judged.
+func (m metric) in(o launch.Outcome) (*float64, error) {
+	if o.Lost {
+		return nil, fmt.Errorf("the command wrote more than %d MiB, which --metric does not search: let it print less", keptOutput>>20)
+	}
+	figure, err := m.find(o.Stdout)
+	if err != nil {
+		if inStderr, stderrErr := m.find(o.Stderr); stderrErr == nil {
+			figure, err = inStderr, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if figure <= 0 {
+		err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure)
+	}
+	return &figure, err
 }
 
 // numbers matches each number of a text, with its separated thousands and its exponent.

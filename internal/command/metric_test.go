@@ -1,4 +1,4 @@
-package launch
+package command
 
 import (
 	"strconv"
@@ -44,9 +44,9 @@ func TestMetric(t *testing.T) {
 		{`p99=(\d+)`, "p50=1,p99=12, 999", 12, ""},
 		{`rate (\d+)`, "nothing", 0, "nothing in the output matches"},
 	} {
-		m, err := ParseMetric(test.re)
+		m, err := newMetric(test.re)
 		require.NoError(t, err)
-		got, err := m.Find([]byte(test.output))
+		got, err := m.find([]byte(test.output))
 		if test.err != "" {
 			assert.ErrorContains(t, err, test.err, test.output)
 			continue
@@ -62,10 +62,10 @@ func TestMetricOfNoUse(t *testing.T) {
 		"(a)(b)":  "has 2 groups",
 		"(?:a)(b": "missing closing",
 	} {
-		_, err := ParseMetric(re)
+		_, err := newMetric(re)
 		assert.ErrorContains(t, err, words)
 	}
-	_, err := ParseMetric("x")
+	_, err := newMetric("x")
 	assert.Contains(t, hint.Of(err), "events per second")
 }
 

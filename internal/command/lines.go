@@ -1,9 +1,11 @@
-package launch
+package command
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
+	"gorun/internal/launch"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 )
@@ -17,8 +19,8 @@ var numa = map[linux.Mempolicy]struct{ numactl, systemd string }{
 	linux.MempolicyLocal:         {"--localalloc", "local"},
 }
 
-// Lines returns how to apply the setting without gorun; none for a preferred node, which no other program can set.
-func (s Setting) Lines() result.Lines {
+// linesOf returns how to apply a setting without gorun; none for a preferred node, which no other program can set.
+func linesOf(s launch.Setting) result.Lines {
 	if s.PreferredNode != nil {
 		return result.Lines{}
 	}
@@ -35,7 +37,7 @@ func (s Setting) Lines() result.Lines {
 	}
 	if s.Sched != nil {
 		policy, priority, _ := strings.Cut(s.Sched.String(), ":")
-		before = append(before, "chrt", "--"+policy, orZero(priority))
+		before = append(before, "chrt", "--"+policy, cmp.Or(priority, "0"))
 		unit = append(unit, "CPUSchedulingPolicy="+policy)
 		if priority != "" {
 			unit = append(unit, "CPUSchedulingPriority="+priority)
@@ -70,12 +72,4 @@ func (s Setting) Lines() result.Lines {
 		l.Taskset = strings.Join(before, " ")
 	}
 	return l
-}
-
-// orZero returns the priority that chrt(1) expects for a policy, 0 for one without a priority.
-func orZero(priority string) string {
-	if priority == "" {
-		return "0"
-	}
-	return priority
 }

@@ -1,4 +1,4 @@
-package launch
+package command
 
 import (
 	"fmt"
@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/launch"
 	"gorun/internal/linux"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
@@ -28,12 +30,9 @@ func table(placements []Placement) string {
 	return b.String()
 }
 
-// ofMachine returns the placements, which can be had.
-func ofMachine(t *testing.T, m *topology.Machine, cpus, mems cpuset.Set, device string) []Placement {
-	t.Helper()
-	placements, err := Placements(m, cpus, mems, device, Choice{})
-	require.NoError(t, err)
-	return placements
+// on returns a scope of these CPUs, with all memory.
+func on(m *topology.Machine, cpus cpuset.Set) scope {
+	return newScope(experiment.Machine{Machine: m, CPUs: cpus}, cpuset.Set{})
 }
 
 func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
@@ -45,7 +44,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 					memory = memory.With(n.Node)
 				}
 			}
-			placements := ofMachine(t, m, m.Allowed(), cpuset.Set{}, "")
+			placements := on(m, m.Allowed()).placements(nil)
 			t.Log("\n" + table(placements))
 			for _, p := range placements {
 				if p.Chosen != "" {
@@ -64,7 +63,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 				setting := fmt.Sprint(p.Setting())
 				assert.False(t, names[p.Name] || settings[setting], "%s twice", p.Name)
 				names[p.Name], settings[setting] = true, true
-				if lines := p.Setting().Lines(); p.Name != "unbound" {
+				if lines := linesOf(launch.Setting{Setting: p.Setting()}); p.Name != "unbound" {
 					assert.NotEmpty(t, lines.Numactl)
 					assert.NotEmpty(t, lines.Systemd)
 				}
@@ -123,7 +122,7 @@ node-remote [] bind 2
 `,
 	} {
 		m := hosts.Machine(t, name)
-		assert.Equal(t, want, table(ofMachine(t, m, m.Allowed(), cpuset.Set{}, "")), name)
+		assert.Equal(t, want, table(on(m, m.Allowed()).placements(nil)), name)
 	}
 }
 
@@ -134,17 +133,17 @@ one-cpu [1]
 one-cpu-node-1 [4]
 one-llc [1-2]
 spread-nodes [1,4]
-`, table(ofMachine(t, m, cpuset.Of(1, 2, 4), cpuset.Of(0), "")))
+`, table(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(1, 2, 4)}, cpuset.Of(0)).placements(nil)))
 	assert.Equal(t, "unbound [5]\ninterleaved [5] interleave 0-1\nnode-remote [5] bind 0\n",
-		table(ofMachine(t, m, cpuset.Of(5), cpuset.Of(0, 1), "")))
-	assert.Equal(t, "unbound [5]\n", table(ofMachine(t, m, cpuset.Of(5), cpuset.Of(0), "")), "all memory is remote")
-	assert.Empty(t, ofMachine(t, m, cpuset.Of(99), cpuset.Set{}, ""))
+		table(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0, 1)).placements(nil)))
+	assert.Equal(t, "unbound [5]\n", table(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0)).placements(nil)), "all memory is remote")
+	assert.Empty(t, on(m, cpuset.Of(99)).placements(nil))
 }
 
 func TestKubernetes(t *testing.T) {
 	m := hosts.Machine(t, "epyc-2p-nps4")
 	hints := map[string]string{}
-	for _, p := range ofMachine(t, m, m.Allowed(), cpuset.Set{}, "") {
+	for _, p := range on(m, m.Allowed()).placements(nil) {
 		hints[p.Name] = p.Kubernetes
 	}
 	const guaranteed = "in requests and limits alike (a Guaranteed pod), the kubelet's cpuManagerPolicy: static"
@@ -156,20 +155,19 @@ func TestKubernetes(t *testing.T) {
 
 func TestLookupPlacement(t *testing.T) {
 	m := hosts.Machine(t, "qemu-cpu2")
-	for _, p := range ofMachine(t, m, m.Allowed(), cpuset.Set{}, "") {
-		found, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, p.Name, Choice{})
+	for _, p := range on(m, m.Allowed()).placements(nil) {
+		found, err := on(m, m.Allowed()).lookup(p.Name)
 		require.NoError(t, err)
 		assert.Equal(t, p, found)
 	}
-	alike, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "one-per-core", Choice{})
+	alike, err := on(m, m.Allowed()).lookup("one-per-core")
 	require.NoError(t, err)
 	assert.True(t, alike.Setting().CPUs.Empty(), "it is what a command inherits")
-	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "node-remote", Choice{})
+	_, err = on(m, m.Allowed()).lookup("node-remote")
 	require.ErrorContains(t, err, "there is no node-remote here")
 	assert.Equal(t, "there are unbound, one-cpu", hint.Of(err))
-	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "everywhere", Choice{})
+	_, err = on(m, m.Allowed()).lookup("everywhere")
 	require.ErrorContains(t, err, `no placement "everywhere"`)
-	_, err = LookupPlacement(m, cpuset.Set{}, cpuset.Set{}, "unbound", Choice{})
+	_, err = on(m, cpuset.Set{}).lookup("unbound")
 	require.ErrorContains(t, err, "there is no unbound here")
-	assert.Len(t, PlacementUsages(), len(PlacementNames()))
 }

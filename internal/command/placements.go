@@ -1,4 +1,4 @@
-package launch
+package command
 
 import (
 	"cmp"
@@ -8,9 +8,11 @@ import (
 
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
+	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -30,55 +32,18 @@ type Placement struct {
 }
 
 // Setting returns the setting for a command in this placement.
-func (p Placement) Setting() Setting {
-	return Setting{Setting: placement.Setting{CPUs: p.CPUs, Mempolicy: p.Mempolicy, Nodes: p.Nodes}}
-}
-
-// PlacementNames returns the names of all placements.
-func PlacementNames() []string {
-	return catalog.Names(kinds[:])
-}
-
-// PlacementUsages returns each name with its description, such as "one-llc\tCPUs with a common last-level cache".
-func PlacementUsages() []string {
-	return catalog.Words(kinds[:])
-}
-
-// LookupPlacement finds a placement by its name, also one that is like an earlier one, one of a device, and one CPU of a
-// kind, a node or a cache.
-func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string, choice Choice) (Placement, error) {
-	g := newScope(m, cpus, mems, choice)
-	if of, ok := strings.CutPrefix(name, oneCPU+"-"); ok {
-		return g.placeOneOf(name, of)
-	}
-	for _, k := range deviceKinds {
-		if device, ok := strings.CutPrefix(name, k.selector+"-"); ok {
-			return g.placeByDevice(k, device)
-		}
-	}
-	for _, k := range kinds {
-		if k.name != name {
-			continue
-		}
-		if p, found := g.place(k); found {
-			return p, nil
-		}
-		var has []string
-		for _, p := range g.placements(nil) {
-			has = append(has, p.Name)
-		}
-		return Placement{}, hint.With(fmt.Errorf("there is no %s here (%s)", name, k.words), "there are "+strings.Join(has, ", "))
-	}
-	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+strings.Join(PlacementNames(), ", "))
+func (p Placement) Setting() placement.Setting {
+	return placement.Setting{CPUs: p.CPUs, Mempolicy: p.Mempolicy, Nodes: p.Nodes}
 }
 
 // scope is the part of a machine from which placements are made.
 type scope struct {
-	m      *topology.Machine
-	cpus   cpuset.Set // of the run
-	memory []topology.Node
-	home   topology.Node // the node with the most of the CPUs
-	choice Choice
+	m        *topology.Machine
+	cpus     cpuset.Set // of the run
+	memory   []topology.Node
+	home     topology.Node // the node with the most of the CPUs
+	seed     uint64        // decides which CPU a placement of one CPU has, where several are equal
+	recorded []result.Cell // of the run that is continued: their placements have the same CPU again
 }
 
 // kind is a placement without a machine.
@@ -119,11 +84,36 @@ var kinds = [...]kind{
 	{"node-remote", home, remote, "CPUs of one node, memory of the farthest", "-"},
 }
 
-// Placements returns the placements on a machine that can matter to a command: within these CPUs and with memory of
-// these nodes (empty: all), without those that are like an earlier one. There are at most as many as kinds, 12, two more
+// lookup finds a placement by its name, also one that is like an earlier one, one of a device, and one CPU of a
+// kind, a node or a cache.
+func (g scope) lookup(name string) (Placement, error) {
+	if of, ok := strings.CutPrefix(name, oneCPU+"-"); ok {
+		return g.placeOneOf(name, of)
+	}
+	for _, k := range deviceKinds {
+		if device, ok := strings.CutPrefix(name, k.selector+"-"); ok {
+			return g.placeByDevice(k, device)
+		}
+	}
+	for _, k := range kinds {
+		if k.name != name {
+			continue
+		}
+		if p, found := g.place(k); found {
+			return p, nil
+		}
+		var has []string
+		for _, p := range g.placements(nil) {
+			has = append(has, p.Name)
+		}
+		return Placement{}, hint.With(fmt.Errorf("there is no %s here (%s)", name, k.words), "there are "+strings.Join(has, ", "))
+	}
+	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+catalog.List(kinds[:]))
+}
+
+// placementsWith returns the placements that can matter to a command, without those that are like an earlier one. There are at most as many as kinds, 12, two more
 // of a device ("": none), and one CPU more for each kind of CPU or node that is known to differ.
-func Placements(m *topology.Machine, cpus, mems cpuset.Set, device string, choice Choice) ([]Placement, error) {
-	g := newScope(m, cpus, mems, choice)
+func (g scope) placementsWith(device string) ([]Placement, error) {
 	var ofDevice []Placement
 	for _, k := range deviceKinds {
 		if device == "" {
@@ -172,8 +162,9 @@ func (g scope) placements(ofDevice []Placement) (placements []Placement) {
 	return placements
 }
 
-func newScope(m *topology.Machine, cpus, mems cpuset.Set, choice Choice) scope {
-	g := scope{m: m, cpus: cpus.Intersect(m.Online()), choice: choice}
+// newScope returns the CPUs of a cell and the memory of these nodes; empty: of all.
+func newScope(m experiment.Machine, mems cpuset.Set) scope {
+	g := scope{m: m.Machine, cpus: m.CPUs.Intersect(m.Online()), seed: m.Seed, recorded: m.Recorded}
 	for _, n := range m.Nodes {
 		if n.HasMemory() && (mems.Empty() || mems.Contains(n.Node)) {
 			g.memory = append(g.memory, n)

@@ -1,4 +1,4 @@
-package launch
+package command
 
 import (
 	"fmt"
@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/result"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
@@ -44,44 +46,43 @@ func interrupted(t *testing.T, name string, counts ...int) *topology.Machine {
 
 func TestChosenCPU(t *testing.T) {
 	kinds := func(counts ...int) *topology.Machine { return interrupted(t, "arm-three-kinds", counts...) }
-	recordedAs := func(cpu int) func(string) cpuset.Set {
-		return func(string) cpuset.Set { return cpuset.Of(cpu) }
-	}
+	had := []result.Cell{{Flags: map[string]string{"placement": "one-cpu"}, CPUs: map[string]result.CPUs{"cpus": {List: "2"}}}}
 	for _, c := range []struct {
-		what   string
-		m      *topology.Machine
-		cpus   string
-		name   string
-		choice Choice
-		want   string
+		what string
+		m    *topology.Machine
+		cpus string
+		name string
+		run  experiment.Machine // its seed, and the run that is continued
+		want string
 	}{
-		{"the fastest is one", kinds(9, 9, 9, 9, 9, 9, 9, 1e9), "0-7", "one-cpu", Choice{}, "CPU 7: of the fastest kind"},
-		{"a kind", kinds(9, 9, 9, 9, 1e9, 5000, 1e6, 0), "0-7", "one-cpu-kind-1", Choice{}, "CPU 5: fewest interrupts since boot"},
+		{"the fastest is one", kinds(9, 9, 9, 9, 9, 9, 9, 1e9), "0-7", "one-cpu", experiment.Machine{}, "CPU 7: of the fastest kind"},
+		{"a kind", kinds(9, 9, 9, 9, 1e9, 5000, 1e6, 0), "0-7", "one-cpu-kind-1", experiment.Machine{}, "CPU 5: fewest interrupts since boot"},
 		{
 			"the fastest of the run's", kinds(0, 0, 0, 0, 1e9, 5000, 9999, 0), "0-6", "one-cpu",
-			Choice{},
+			experiment.Machine{},
 			"CPU 5: of the fastest kind; fewest interrupts since boot; by the seed among 2",
 		},
-		{"up to one a second", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Choice{}, "CPU 1: fewest interrupts since boot; by the seed among 3"},
-		{"another seed", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Choice{Seed: 1}, "CPU 2: fewest interrupts since boot; by the seed among 3"},
-		{"alike", kinds(50, 1000, 0, 700), "0-3", "one-cpu", Choice{}, "CPU 2: by the seed among 4"},
-		{"a CPU without counts", kinds(1e9, 0, 0), "0-3", "one-cpu", Choice{}, "CPU 2: interrupts are not known; by the seed among 4"},
-		{"no counts", hosts.Machine(t, "qemu-cpu2"), "0-1", "one-cpu", Choice{}, "CPU 0: interrupts are not known; by the seed among 2"},
-		{"one CPU", kinds(), "3", "one-cpu", Choice{}, "CPU 3: the only one"},
-		{"the run is continued", kinds(0, 0, 1e9, 0), "0-3", "one-cpu", Choice{Recorded: recordedAs(2)}, "CPU 2: as the run began"},
-		{"with other CPUs", kinds(0, 1e9), "0-1", "one-cpu", Choice{Recorded: recordedAs(2)}, "CPU 0: fewest interrupts since boot"},
-		{"memory", hosts.Machine(t, "memoryless-node"), "all", "one-cpu", Choice{}, "CPU 0: nearest to memory; interrupts are not known; by the seed among 2"},
+		{"up to one a second", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", experiment.Machine{}, "CPU 1: fewest interrupts since boot; by the seed among 3"},
+		{"another seed", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", experiment.Machine{Seed: 1}, "CPU 2: fewest interrupts since boot; by the seed among 3"},
+		{"alike", kinds(50, 1000, 0, 700), "0-3", "one-cpu", experiment.Machine{}, "CPU 2: by the seed among 4"},
+		{"a CPU without counts", kinds(1e9, 0, 0), "0-3", "one-cpu", experiment.Machine{}, "CPU 2: interrupts are not known; by the seed among 4"},
+		{"no counts", hosts.Machine(t, "qemu-cpu2"), "0-1", "one-cpu", experiment.Machine{}, "CPU 0: interrupts are not known; by the seed among 2"},
+		{"one CPU", kinds(), "3", "one-cpu", experiment.Machine{}, "CPU 3: the only one"},
+		{"the run is continued", kinds(0, 0, 1e9, 0), "0-3", "one-cpu", experiment.Machine{Recorded: had}, "CPU 2: as the run began"},
+		{"with other CPUs", kinds(0, 1e9), "0-1", "one-cpu", experiment.Machine{Recorded: had}, "CPU 0: fewest interrupts since boot"},
+		{"memory", hosts.Machine(t, "memoryless-node"), "all", "one-cpu", experiment.Machine{}, "CPU 0: nearest to memory; interrupts are not known; by the seed among 2"},
 	} {
 		cpus, err := c.m.Select(c.cpus, c.m.Allowed())
 		require.NoError(t, err)
-		p, err := LookupPlacement(c.m, cpuset.Of(cpus...), cpuset.Set{}, c.name, c.choice)
+		c.run.Machine, c.run.CPUs = c.m, cpuset.Of(cpus...)
+		p, err := newScope(c.run, cpuset.Set{}).lookup(c.name)
 		require.NoError(t, err)
 		assert.Equal(t, c.name+" is "+c.want, p.Chosen, c.what)
 	}
-	_, err := LookupPlacement(kinds(), cpuset.Of(1), cpuset.Set{}, "one-cpu-core-1", Choice{})
+	_, err := on(kinds(), cpuset.Of(1)).lookup("one-cpu-core-1")
 	require.ErrorContains(t, err, `no placement "one-cpu-core-1"`)
 	assert.Contains(t, hint.Of(err), "one-cpu-node-1")
-	_, err = LookupPlacement(kinds(), cpuset.Of(1), cpuset.Set{}, "one-cpu-kind-0", Choice{})
+	_, err = on(kinds(), cpuset.Of(1)).lookup("one-cpu-kind-0")
 	require.ErrorContains(t, err, "kind:0")
 }
 
@@ -90,7 +91,7 @@ func TestSeedChoosesAmongEquals(t *testing.T) {
 	m := hosts.Machine(t, "epyc-2p-nps4")
 	chosen := cpuset.Set{}
 	for seed := range uint64(1000) {
-		p, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "one-cpu", Choice{Seed: seed})
+		p, err := newScope(experiment.Machine{Machine: m, CPUs: m.Allowed(), Seed: seed}, cpuset.Set{}).lookup("one-cpu")
 		require.NoError(t, err)
 		chosen = chosen.Union(p.CPUs)
 	}
@@ -100,7 +101,7 @@ func TestSeedChoosesAmongEquals(t *testing.T) {
 // The two kinds of performance cores are not alike, as two CPUs of one kind are.
 func TestShapeHasKinds(t *testing.T) {
 	m := hosts.Machine(t, "arm-three-kinds")
-	g := newScope(m, m.Allowed(), cpuset.Set{}, Choice{})
+	g := on(m, m.Allowed())
 	assert.NotEqual(t, g.shape(cpuset.Of(7)), g.shape(cpuset.Of(6)))
 	assert.Equal(t, g.shape(cpuset.Of(5)), g.shape(cpuset.Of(6)))
 }

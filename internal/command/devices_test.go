@@ -1,4 +1,4 @@
-package launch
+package command
 
 import (
 	"testing"
@@ -40,32 +40,36 @@ node-interleaved [0-1,8-9] interleave 0-3
 node-remote [0-1,8-9] bind 3
 `,
 	} {
-		assert.Equal(t, want, table(ofMachine(t, m, m.Allowed(), cpuset.Set{}, device)), device)
+		placements, err := on(m, m.Allowed()).placementsWith(device)
+		require.NoError(t, err)
+		assert.Equal(t, want, table(placements), device)
+		near, err := on(m, m.Allowed()).lookup("near-" + device)
+		require.NoError(t, err)
+		assert.Equal(t, placements[1], near)
 	}
-	near, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-ens5", Choice{})
+	near, err := on(m, m.Allowed()).lookup("near-ens5")
 	require.NoError(t, err)
-	assert.Equal(t, ofMachine(t, m, m.Allowed(), cpuset.Set{}, "ens5")[1], near)
-	assert.Equal(t, "taskset -c 6-7,14-15", near.Setting().Lines().Taskset)
-	assert.Contains(t, near.Setting().Lines().Systemd, "CPUAffinity=6-7,14-15")
 	assert.Contains(t, near.Kubernetes, "cpu: 4 in requests")
 	assert.Contains(t, near.Kubernetes, "single-numa-node, and the device as a resource of the pod")
-	far, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "far-0000:a1:00.0", Choice{})
+	far, err := on(m, m.Allowed()).lookup("far-0000:a1:00.0")
 	require.NoError(t, err)
 	assert.Equal(t, "0-3,8-11", far.CPUs.String())
 	assert.Empty(t, far.Kubernetes)
 	assert.Equal(t, "CPUs of the nodes farthest from 0000:a1:00.0", far.Words)
 
 	within := cpuset.Of(5, 6, 7, 1)
-	assert.Equal(t, "near-ens5 [6-7]\nfar-ens5 [1]\n", table(ofMachine(t, m, within, cpuset.Set{}, "ens5")[1:3]))
+	placements, err := on(m, within).placementsWith("ens5")
+	require.NoError(t, err)
+	assert.Equal(t, "near-ens5 [6-7]\nfar-ens5 [1]\n", table(placements[1:3]))
 }
 
 func TestPlacementsOfDeviceErrors(t *testing.T) {
 	m := hosts.Machine(t, "devices")
 	for device, cpus := range map[string]cpuset.Set{"eth9": m.Allowed(), "eno1": m.Allowed(), "ens5": cpuset.Of(6)} {
-		_, err := Placements(m, cpus, cpuset.Set{}, device, Choice{})
+		_, err := on(m, cpus).placementsWith(device)
 		require.ErrorAs(t, err, new(*topology.SelectError), device)
 	}
-	_, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-eth9", Choice{})
+	_, err := on(m, m.Allowed()).lookup("near-eth9")
 	require.ErrorContains(t, err, "there is no device eth9")
 }
 
@@ -74,10 +78,10 @@ func TestCompletePlacement(t *testing.T) {
 	assert.Equal(t, []string{
 		"far-sda\tCPUs of the nodes farthest from sda", "far-sdb\tCPUs of the nodes farthest from sdb",
 		"far-sdc\tCPUs of the nodes farthest from sdc",
-	}, CompletePlacement(m, "far-s"))
+	}, completePlacement(m, "far-s"))
 	assert.Equal(t, []string{"one-cpu-kind-1\tone CPU of kind 1", "one-cpu-llc-1\tone CPU of llc 1"},
-		CompletePlacement(hosts.Machine(t, "hybrid"), "one-cpu-"))
-	words := CompletePlacement(m, "n")
+		completePlacement(hosts.Machine(t, "hybrid"), "one-cpu-"))
+	words := completePlacement(m, "n")
 	assert.Contains(t, words, "near-ens5\tCPUs local to ens5")
 	assert.Contains(t, words, "node-remote\tCPUs of one node, memory of the farthest")
 	assert.NotContains(t, words, "unbound\tall CPUs of the run")

@@ -1,0 +1,58 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorun/internal/launch"
+	"gorun/internal/measure"
+	"gorun/internal/result"
+)
+
+// Measure runs a command once and returns a sample without figures. It returns an error if the command never ran; a command that
+// failed gives a sample.
+func Measure(ctx context.Context, c launch.Command) (s result.Sample, o launch.Outcome, err error) {
+	if o, err = launch.Run(ctx, c); err != nil {
+		return s, o, err
+	}
+	s = result.Sample{
+		Seconds: o.WallSeconds, Partial: ctx.Err() != nil, Unwaited: o.Unwaited,
+		Placement: result.Placement{
+			Requested: c.Setting.String(), Verified: len(o.Mismatches) == 0, Checked: o.Checked, Mismatches: o.Mismatches,
+		},
+	}
+	for _, change := range o.Changed { // it was started as requested
+		s.Placement.Mismatches = append(s.Placement.Mismatches, change)
+		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: change})
+	}
+	measure.Used(&s, o.Usage)
+	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
+	return s, o, nil
+}
+
+// howFailed describes how a command failed, with the end of its stderr if that was kept; "" if it did not fail. The accepted exit
+// codes are not failures.
+func howFailed(o launch.Outcome, accepted exits) string {
+	how := ""
+	failed := o.ExitCode != 0 && !slices.Contains(accepted, o.ExitCode)
+	switch {
+	case o.TimedOut:
+		how = "the command took longer than the timeout"
+	case failed && o.Signal != 0:
+		how = fmt.Sprintf("the command was ended by signal %d", o.Signal)
+	case failed:
+		how = fmt.Sprintf("the command ended with exit code %d", o.ExitCode)
+	case len(o.Left) > 0:
+		how = fmt.Sprintf("the command left processes that cannot be killed: %v", o.Left)
+	default:
+		return ""
+	}
+	const shown = 300 // bytes of stderr
+	end := strings.TrimSpace(string(o.Stderr[max(0, len(o.Stderr)-shown):]))
+	if end != "" {
+		how += ": " + strings.Join(strings.Fields(strings.ToValidUTF8(end, "�")), " ")
+	}
+	return how
+}
