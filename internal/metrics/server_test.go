@@ -3,7 +3,6 @@ package metrics
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -172,78 +171,16 @@ func TestForeignAddress(t *testing.T) {
 	assert.Contains(t, hintOf(t, err), "address of this machine")
 }
 
-// A client that goes on asking and never reads is cut off, once the buffers between are full.
-func TestClientThatNeverReadsIsCutOff(t *testing.T) {
-	limits := endless
-	limits.write = 100 * time.Millisecond
-	s := serveFixed(t, limits)
-	conn, err := net.Dial("tcp", s.Addr())
+// A client that sends or reads slowly, or too much, must not hold a connection for ever: net/http has limits for each.
+func TestServerHasLimits(t *testing.T) {
+	s, err := NewExporter(fixedLive, fixedInfo).Serve("127.0.0.1:0")
 	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(tests.Hang))) // which is what fails the test
-	for err == nil {
-		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	}
-	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
-}
-
-// So is one that sends its request byte by byte.
-func TestClientThatDripsIsCutOff(t *testing.T) {
-	limits := endless
-	limits.readHeader = 50 * time.Millisecond
-	s := serveFixed(t, limits)
-	conn, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(tests.Hang)))
-	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nX-Slow: ")
-	for err == nil {
-		tests.Pause(5 * time.Millisecond)
-		_, err = io.WriteString(conn, "x")
-	}
-	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
-}
-
-// A client that sends half a request, or none, must not hold a connection for ever.
-func TestSlowClientIsCutOff(t *testing.T) {
-	limits := endless
-	limits.readHeader, limits.read, limits.idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
-	s := serveFixed(t, limits)
-	for _, c := range []struct{ name, sent string }{
-		{"no request", ""},
-		{"half a header", "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "},
-		{"idle after a request", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", s.Addr())
-			require.NoError(t, err)
-			defer conn.Close()
-			_, err = io.WriteString(conn, c.sent)
-			require.NoError(t, err)
-			// If the server waits for ever, this deadline fails the test.
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(tests.Hang)))
-			_, err = io.Copy(io.Discard, conn)
-			if err != nil {
-				require.ErrorIs(t, err, syscall.ECONNRESET, "cut off by the server")
-			}
-		})
-	}
-}
-
-func TestHugeHeaderIsRefused(t *testing.T) {
-	s := serveFixed(t, endless)
-	conn, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
-	// The server may close before all is sent; its answer counts.
-	_, _ = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: [::1]\r\nX-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if errors.Is(err, syscall.ECONNRESET) {
-		return
-	}
-	require.NoError(t, err)
-	defer response.Body.Close()
-	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
+	defer s.Close()
+	assert.Positive(t, s.http.ReadHeaderTimeout)
+	assert.Positive(t, s.http.ReadTimeout)
+	assert.Positive(t, s.http.WriteTimeout)
+	assert.Positive(t, s.http.IdleTimeout)
+	assert.Equal(t, defaultLimits.headerBytes, s.http.MaxHeaderBytes)
 }
 
 // A scrape that hangs must not keep the program from ending.

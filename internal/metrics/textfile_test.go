@@ -70,21 +70,6 @@ func TestTextfile(t *testing.T) {
 	})
 }
 
-// A reader that has the old file open keeps it whole: it is replaced, not written over.
-func TestTextfileIsReplaced(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "gorun.prom")
-	require.NoError(t, os.WriteFile(path, []byte("old 1\n"), 0o600))
-	reader, err := os.Open(path)
-	require.NoError(t, err)
-	defer reader.Close()
-	file := keep(t, NewExporter(fixedLive, fixedInfo), path)
-	require.NoError(t, file.Close())
-	old := make([]byte, 100)
-	n, err := reader.Read(old)
-	require.NoError(t, err)
-	assert.Equal(t, "old 1\n", string(old[:n]))
-}
-
 func TestTextfileLeavesNoPartOfAFailedWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "gorun.prom")
