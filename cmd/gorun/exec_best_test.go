@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/tests"
 )
@@ -34,13 +32,8 @@ func TestExecFindsTheBest(t *testing.T) {
 	} {
 		t.Run(c.work, func(t *testing.T) {
 			for attempt := range 2 {
-				cmd := gorunCommand("exec", "--placements", "unbound,one-cpu", "--margin", "10%", "--precision", "20%",
-					"--budget", "20s", "--seed", strconv.Itoa(attempt), "--format", "json", "--quiet", "--", program, c.work, c.count)
-				out, err := cmd.Output()
-				require.NoError(t, err)
-				var run result.Run
-				require.NoError(t, json.Unmarshal(out, &run))
-				cell := run.Cells[1]
+				cell := runOf(t, "exec", "--placements", "unbound,one-cpu", "--margin", "10%", "--precision", "20%",
+					"--budget", "20s", "--seed", strconv.Itoa(attempt), "--", program, c.work, c.count).Cells[1]
 				t.Logf("%s on one CPU: %s", c.work, cell.Words)
 				switch kind := cell.Verdict.Kind; {
 				case kind == c.oneCPU:
