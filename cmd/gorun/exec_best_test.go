@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -17,9 +15,7 @@ import (
 func TestExecFindsTheBest(t *testing.T) {
 	tests.Target(t, "exec-test")
 	tests.CPUs(t, 2) // one CPU has one placement
-	program := filepath.Join(t.TempDir(), "program")
-	out, err := exec.Command("cc", "-O2", "-pthread", "-o", program, "../../testdata/exec/program.c").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	program := compiled(t, "../../testdata/exec/program.c")
 	for _, c := range []struct {
 		work, count string
 		oneCPU      stats.Kind // the right verdict on one CPU, compared with all
