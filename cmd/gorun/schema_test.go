@@ -16,8 +16,8 @@ import (
 	"gorun/internal/result"
 )
 
-// definitions returns the definitions of result.JSONSchema.
-var definitions = sync.OnceValues(func() (of map[string]*jsonschema.Schema, err error) {
+// schemaDefs returns the definitions of result.JSONSchema.
+var schemaDefs = sync.OnceValues(func() (of map[string]*jsonschema.Schema, err error) {
 	const at = "schema.json"
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(result.JSONSchema))
 	if err != nil {
@@ -38,7 +38,7 @@ var definitions = sync.OnceValues(func() (of map[string]*jsonschema.Schema, err 
 
 // conform returns an error unless JSON of gorun conforms to the schema: a run, a line of a journal, a plan or a comparison.
 func conform(text string) error {
-	of, err := definitions()
+	of, err := schemaDefs()
 	if err != nil {
 		return err
 	}
