@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/shell"
 	"gorun/internal/tests"
 )
 
@@ -82,17 +83,25 @@ try() {
 	}
 }
 
-// The shell completes files: for a program with a slash, the arguments of a program, and a journal.
-func TestFilesAreCompleted(t *testing.T) {
+// Values of flags are completed, and the shell completes files: for a program with a slash, the arguments of a program, and a journal.
+func TestCompletions(t *testing.T) {
 	for line, want := range map[string]string{
-		"exec -- ./pro":         ":0",
-		"exec -- sort in":       ":0",
-		"report r":              "jsonl\njson\n:8",
-		"metrics --write mo":    ":16",
-		"primes --out r":        "jsonl\n:8",
-		"primes --pin-cpus all": "all\n:6",
+		"primes --method ''":                "brute\t.*\ntrial\t.*:4",
+		"primes --method brute --kernel ''": "auto\t.*\ngo\t.*:4",
+		"primes --format ''":                "table\n.*benchfmt\n:4",
+		"primes --sched f":                  ".*fifo:P\n.*:4",
+		"primes --cpus no":                  "node:\n:6",
+		"primes --cpus node:":               "node:0.*:6",
+		"primes --cpus 0,co":                "0,core:\n:6",
+		"primes --pin-cpus all":             "all\n:6",
+		"exec -- ./pro":                     ":0",
+		"exec -- sort in":                   ":0",
+		"report r":                          "jsonl\njson\n:8",
+		"metrics --write mo":                ":16",
+		"primes --out r":                    "jsonl\n:8",
 	} {
-		o := dryRun(t, append([]string{"__complete"}, strings.Fields(line)...))
-		assert.Equal(t, want, strings.TrimSpace(o.stdout), line)
+		args, err := shell.Split("__complete " + line)
+		require.NoError(t, err)
+		assert.Regexp(t, "(?s)^"+want+"\n$", dryRun(t, args).stdout, line)
 	}
 }

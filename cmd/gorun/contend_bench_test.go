@@ -19,13 +19,17 @@ import (
 	"gorun/internal/result"
 )
 
-// rival builds the plain C program that makes the same operations.
-func rival(b *testing.B) string {
-	path := filepath.Join(b.TempDir(), "rival")
-	out, err := exec.CommandContext(b.Context(), "cc", "-O2", "-pthread", "-o", path, "../../internal/contend/testdata/rival.c").CombinedOutput()
-	require.NoError(b, err, "%s", out)
+// compiled builds a program from sources in C, and returns its path.
+func compiled(t testing.TB, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	out, err := exec.Command("cc", append([]string{"-O2", "-pthread", "-D_GNU_SOURCE", "-o", path}, args...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	return path
 }
+
+// rival builds the plain C program that makes the same operations.
+func rival(b *testing.B) string { return compiled(b, "../../internal/contend/testdata/rival.c") }
 
 // contender measures the given number of operations on these CPUs, and returns ns per operation.
 type contender func(b *testing.B, op string, count int, cpus []int) float64

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,10 +22,8 @@ func TestDryRunReadsTheMachineOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			opened := topologytest.WatchOpens(t, sysroot)
 			var errs strings.Builder
-			e := env{
-				Root: os.DirFS("/"), Stdout: io.Discard, Stderr: &errs, Now: time.Now,
-				Environ: func() []string { return nil }, Tool: tool(), Views: rows,
-			}
+			e := defaultEnv()
+			e.Stdout, e.Stderr = io.Discard, &errs
 			require.Zero(t, execute(dryRunOn(c.args, sysroot), e), errs.String())
 			all := 0
 			for name, n := range opened() {

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/tests"
 )
@@ -19,9 +15,7 @@ import (
 func TestExecFindsTheBest(t *testing.T) {
 	tests.Target(t, "exec-test")
 	tests.CPUs(t, 2) // one CPU has one placement
-	program := filepath.Join(t.TempDir(), "program")
-	out, err := exec.Command("cc", "-O2", "-pthread", "-o", program, "../../testdata/exec/program.c").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	program := compiled(t, "../../testdata/exec/program.c")
 	for _, c := range []struct {
 		work, count string
 		oneCPU      stats.Kind // the right verdict on one CPU, compared with all
@@ -34,13 +28,8 @@ func TestExecFindsTheBest(t *testing.T) {
 	} {
 		t.Run(c.work, func(t *testing.T) {
 			for attempt := range 2 {
-				cmd := gorunCommand("exec", "--placements", "unbound,one-cpu", "--margin", "10%", "--precision", "20%",
-					"--budget", "20s", "--seed", strconv.Itoa(attempt), "--format", "json", "--quiet", "--", program, c.work, c.count)
-				out, err := cmd.Output()
-				require.NoError(t, err)
-				var run result.Run
-				require.NoError(t, json.Unmarshal(out, &run))
-				cell := run.Cells[1]
+				cell := runOf(t, "exec", "--placements", "unbound,one-cpu", "--margin", "10%", "--precision", "20%",
+					"--budget", "20s", "--seed", strconv.Itoa(attempt), "--", program, c.work, c.count).Cells[1]
 				t.Logf("%s on one CPU: %s", c.work, cell.Words)
 				switch kind := cell.Verdict.Kind; {
 				case kind == c.oneCPU:

@@ -76,7 +76,7 @@ var faults = []fault{
 		nothing, stopped,
 	},
 	{
-		"gorun is killed", "the journal ends with the last whole sample; --resume goes on after it", nil, theSample, killedItself,
+		"gorun is killed", "the journal ends with the last whole sample; --resume goes on after it", nil, theSample, resumeAfterKill,
 	},
 	{
 		"the disk fills under the journal", "the run ends with exit code 1; its result is shown, with the sample that could not be " +
@@ -240,21 +240,6 @@ func killedProcess(t *testing.T, f fault) {
 			assert.LessOrEqual(t, h.lost(f, before), kills)
 		})
 	}
-}
-
-// After gorun was killed, --resume goes on where the journal ends.
-func killedItself(t *testing.T, _ fault) {
-	dir := t.TempDir()
-	const args = "matrix primes --limit 3000,4000 --method brute --kernel go --warmup 0"
-	h := harm(t, dir, args, gorunCommand)
-	h.await("sample", func() bool { return len(h.samples()) > 2 })
-	require.NoError(t, h.cmd.Process.Kill())
-	<-h.over
-	kept := h.samples()
-	h = harm(t, dir, args+" --resume", gorunCommand)
-	h.await("sample", func() bool { return len(h.samples()) > len(kept) })
-	run := h.end()
-	assert.Equal(t, kept, run.Samples[:len(kept)])
 }
 
 // fullDisk leaves no room in a journal after its first samples: in the laboratory the file system is full; elsewhere

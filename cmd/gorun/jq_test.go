@@ -10,13 +10,23 @@ import (
 )
 
 // jq is the script command `jq FILE PATH [WANT]`: the value at a path such as samples.0.values.primes must exist and, if WANT is
-// given, equal it. `! jq FILE PATH` requires that there is no such value.
+// given, equal it. `! jq FILE PATH` requires that there is no such value. The document must be as the schema says, as each line of a
+// journal FILE.jsonl, where the path is that of the last line.
 func jq(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: jq FILE PATH [WANT]")
 	}
+	text := ts.ReadFile(args[0])
+	if strings.HasSuffix(args[0], ".jsonl") {
+		for line := range strings.Lines(text) {
+			ts.Check(conform(line))
+			text = line
+		}
+	} else if strings.Contains(text, `"schema": "gorun/`) {
+		ts.Check(conform(text))
+	}
 	var doc any
-	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	ts.Check(dec.Decode(&doc))
 	got, ok := lookup(doc, strings.Split(args[1], "."))

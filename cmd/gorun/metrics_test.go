@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,9 +42,8 @@ func (l *lines) String() string {
 func TestScrapeAgreesWithTheResult(t *testing.T) {
 	var out bytes.Buffer
 	var errs lines
-	e := env{
-		Root: os.DirFS("/"), Stdout: &out, Stderr: &errs, Now: time.Now, Environ: os.Environ, Tool: tool(), Views: rows,
-	}
+	e := defaultEnv()
+	e.Stdout, e.Stderr = &out, &errs
 	code := make(chan int, 1)
 	go func() {
 		code <- execute([]string{

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -22,9 +21,7 @@ import (
 func BenchmarkNuma(b *testing.B) {
 	const runNS = 100e6
 	const source, kernel = "../../internal/numa/testdata/rival.c", "../../csrc/probe.c"
-	gorun, path := built(b), filepath.Join(b.TempDir(), "rival")
-	out, err := exec.CommandContext(b.Context(), "cc", "-D_GNU_SOURCE", "-O2", "-o", path, source, kernel).CombinedOutput()
-	require.NoError(b, err, "%s", out)
+	gorun, path := built(b), compiled(b, source, kernel)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(b, err)
 	cpu := strconv.Itoa(allowed.Last())

@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/child"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
@@ -31,24 +29,26 @@ func (o odd) ReadFile(name string) ([]byte, error) {
 	return fs.ReadFile(o.FS, name)
 }
 
+// oddRun runs a command line on this machine with other contents of some files.
+func oddRun(t *testing.T, content map[string]string, args ...string) (run result.Run) {
+	t.Helper()
+	var out, errs strings.Builder
+	e := defaultEnv()
+	e.Root, e.Stdout, e.Stderr = odd{e.Root, content}, &out, &errs
+	e.Self.Argv = []string{"gorun"} // see TestMain
+	require.Zero(t, execute(args, e), errs.String())
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &run))
+	return run
+}
+
 // A run goes on if kernel files are malformed, and its result names them: files of the machine and of its limits.
 func TestRunOnAnOddMachine(t *testing.T) {
-	var out, errs strings.Builder
-	e := env{
-		Root: odd{os.DirFS("/"), map[string]string{
-			"sys/devices/system/cpu/isolated": "some\n", "proc/loadavg": "low\n",
-		}},
-		Stdout: &out, Stderr: &errs, Now: time.Now, Environ: os.Environ, Tool: tool(), Views: rows,
-		Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}},
-	}
+	content := map[string]string{"sys/devices/system/cpu/isolated": "some\n", "proc/loadavg": "low\n"}
 	for _, command := range []string{
 		"primes --limit 2000 --workers 2 --lock-thread --samples 1 --warmup 0",
 		"matrix primes --limit 2000 --workers 1,2 --lock-thread --samples 2 --warmup 0",
 	} {
-		out.Reset()
-		require.Zero(t, execute(append(strings.Fields(command), "--format", "json"), e), errs.String())
-		var run result.Run
-		require.NoError(t, json.Unmarshal([]byte(out.String()), &run))
+		run := oddRun(t, content, append(strings.Fields(command), "--format", "json")...)
 		messages := map[string]string{}
 		for _, w := range run.Warnings {
 			messages[w.Code] += w.Message + "\n"
@@ -64,22 +64,12 @@ func TestRunOnAnOddMachine(t *testing.T) {
 func TestResumeKeepsTheChosenCPU(t *testing.T) {
 	cpus := tests.CPUs(t, 2)
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
-	run := func(counts ...int) (run result.Run) {
-		var out, errs strings.Builder
-		e := env{
-			Root: odd{os.DirFS("/"), map[string]string{
-				"proc/interrupts": fmt.Sprintf("CPU%d CPU%d\n 25: %d %d PCI-MSI eth0\n", cpus[0], cpus[1], counts[0], counts[1]),
-				"proc/uptime":     "1000.00 0.00\n",
-			}},
-			Stdout: &out, Stderr: &errs, Now: time.Now, Environ: os.Environ, Tool: tool(), Views: rows,
-			Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}},
-		}
-		require.Zero(t, execute([]string{
-			"exec", "--cpus", fmt.Sprintf("%d,%d", cpus[0], cpus[1]), "--placements", "unbound,one-cpu", "-r", "2", "-w", "0",
-			"--out", journal, "--resume", "--format", "json", "--", "true",
-		}, e), errs.String())
-		require.NoError(t, json.Unmarshal([]byte(out.String()), &run))
-		return run
+	run := func(counts ...int) result.Run {
+		return oddRun(t, map[string]string{
+			"proc/interrupts": fmt.Sprintf("CPU%d CPU%d\n 25: %d %d PCI-MSI eth0\n", cpus[0], cpus[1], counts[0], counts[1]),
+			"proc/uptime":     "1000.00 0.00\n",
+		}, "exec", "--cpus", fmt.Sprintf("%d,%d", cpus[0], cpus[1]), "--placements", "unbound,one-cpu", "-r", "2", "-w", "0",
+			"--out", journal, "--resume", "--format", "json", "--", "true")
 	}
 	first := run(1e9, 10)
 	chosen := fmt.Sprintf("one-cpu is CPU %d: fewest interrupts since boot", cpus[1])

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,9 +49,7 @@ func BenchmarkPairOneCPU(b *testing.B) {
 func BenchmarkPairCalls(b *testing.B) {
 	const source = "../../internal/pair/testdata/rival.c"
 	same, apart := onTwoCPUs(b)
-	gorun, path := built(b), filepath.Join(b.TempDir(), "rival")
-	out, err := exec.CommandContext(b.Context(), "cc", "-O2", "-pthread", "-o", path, source, "-lm").CombinedOutput()
-	require.NoError(b, err, "%s", out)
+	gorun, path := built(b), compiled(b, source, "-lm")
 	for name, cpus := range map[string][2]string{"cpus=1": same, "cpus=2": apart} {
 		b.Run(name, func(b *testing.B) {
 			var own, others, ratios []float64

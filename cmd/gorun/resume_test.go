@@ -19,10 +19,9 @@ import (
 	"gorun/internal/tests"
 )
 
-// A matrix that is killed at random moments and resumed has every cell at the end, every sample once, and every sample that was
-// in the journal before a kill. Its verdicts are those of the whole journal.
-func TestLiveResumeAfterKill(t *testing.T) {
-	tests.Live(t)
+// resumeAfterKill kills a matrix at random moments, and resumes it: it has every cell at the end, every sample once, and every sample
+// that was in the journal before a kill. Its verdicts are those of the whole journal.
+func resumeAfterKill(t *testing.T, _ fault) {
 	const kills, most = 50, 3           // samples that a run may complete before it is killed
 	const rounds = kills*(most+1)/4 + 1 // more samples than that: three cells and the control in each round
 	gate := newGate(t)

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"gorun/internal/column"
-	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/tests"
 )
@@ -71,7 +70,7 @@ func TestRivals(t *testing.T) {
 
 	found, size := 0, workSize(t, work)
 	for i := range *rivalsSlower {
-		run := rivalRun(t, "60s", fmt.Sprint(work, " ", size), fmt.Sprint(work, " ", size*102/100), "--seed", fmt.Sprint(i))
+		run := runOf(t, "ab", fmt.Sprint(work, " ", size), fmt.Sprint(work, " ", size*102/100), "--budget", "60s", "--seed", fmt.Sprint(i))
 		v := *run.Cells[1].Verdict
 		t.Logf("2%% more work: %s; CPU time: %s", v, run.Cells[1].Verdicts[column.CPU.Name])
 		assert.NotEqual(t, stats.Faster, v.Kind)
@@ -126,22 +125,9 @@ func workSize(t *testing.T, program string) int {
 	return int(guess * 0.010 / least.Seconds())
 }
 
-func rivalRun(t *testing.T, budget, a, b string, more ...string) *result.Run {
-	t.Helper()
-	args := []string{"ab", a, b, "--quiet", "--budget", budget, "--format", "json"}
-	out, err := gorunCommand(append(args, more...)...).Output()
-	if exit := (*exec.ExitError)(nil); err != nil {
-		require.ErrorAs(t, err, &exit)
-		require.NoError(t, err, "%s", exit.Stderr)
-	}
-	run := &result.Run{}
-	require.NoError(t, json.Unmarshal(out, run))
-	return run
-}
-
 func claimsGorun(t *testing.T, command string) (bool, float64) {
 	t.Helper()
-	run := rivalRun(t, "4s", command, command)
+	run := runOf(t, "ab", command, command, "--budget", "4s")
 	var seconds []float64
 	for i := range run.Samples {
 		seconds = append(seconds, run.Samples[i].Seconds)

@@ -113,7 +113,7 @@ func interleaved(
 // primesRun runs a fixed amount of work on all CPUs.
 func primesRun(limit, samples int) []string {
 	return []string{
-		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--quiet", "--budget", "0",
+		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--budget", "0",
 		"--samples", strconv.Itoa(samples), "--warmup", "0",
 	}
 }
@@ -121,12 +121,8 @@ func primesRun(limit, samples int) []string {
 // limitOf returns the limit with which such a run takes about this many seconds here. The time grows with its square.
 func limitOf(t testing.TB, seconds float64) int {
 	const guess, samples = 100_000, 9
-	out, err := gorunCommand(append(primesRun(guess, samples), "--format", "json")...).Output()
-	require.NoError(t, err)
-	var doc result.Run
-	require.NoError(t, json.Unmarshal(out, &doc))
 	var took []float64
-	for _, sample := range doc.Samples {
+	for _, sample := range runOf(t, primesRun(guess, samples)...).Samples {
 		took = append(took, sample.Seconds)
 	}
 	return int(guess * math.Sqrt(seconds/middle(took)))
@@ -137,7 +133,7 @@ func limitOf(t testing.TB, seconds float64) int {
 func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) result.Sample) {
 	lines, journal, err := os.Pipe()
 	require.NoError(t, err)
-	cmd := gorunCommand(append(primesRun(limit, 1_000_000_000), "--metrics-listen", "127.0.0.1:0", "--out", "/dev/fd/3")...)
+	cmd := gorunCommand(append(primesRun(limit, 1_000_000_000), "--quiet", "--metrics-listen", "127.0.0.1:0", "--out", "/dev/fd/3")...)
 	cmd.ExtraFiles = []*os.File{journal}
 	cmd.SysProcAttr = linux.ChildAttr()
 	stderr, err := cmd.StderrPipe()

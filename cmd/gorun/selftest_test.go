@@ -34,12 +34,12 @@ func TestSelftest(t *testing.T) {
 	list := allowed.String()
 	limit := selftestLimit(t)
 	t.Logf("limit %d", limit)
-	work := []string{"--method", "modulo"} // all of its time is in the trials
+	work := []string{"matrix", "primes", "--method", "modulo"} // all of its time is in the trials
 
 	wrong := 0
 	for i := range *selftestEqual {
 		// Four ways to write the same CPUs: four cells, each of the same processes.
-		run := selftestRun(t, append(work, "--limit", strconv.Itoa(limit), "--seed", strconv.Itoa(i), "--budget", "20s",
+		run := runOf(t, append(work, "--limit", strconv.Itoa(limit), "--seed", strconv.Itoa(i), "--budget", "20s",
 			"--cpus", fmt.Sprintf("all %s all,%s %s,all", list, list, list))...)
 		require.Len(t, run.Cells, 4)
 		if claims := claimed(run); len(claims) > 0 {
@@ -53,7 +53,7 @@ func TestSelftest(t *testing.T) {
 	found, byCPU := 0, 0
 	more := limit * 1010 / 1000 // the trials grow with its square
 	for i := range *selftestSlower {
-		run := selftestRun(t, append(work, "--limit", fmt.Sprintf("%d,%d", limit, more), "--seed", strconv.Itoa(i),
+		run := runOf(t, append(work, "--limit", fmt.Sprintf("%d,%d", limit, more), "--seed", strconv.Itoa(i),
 			"--budget", "30s", "--margin", "1.5%")...)
 		cell := run.Cells[1]
 		cpu := cell.Verdicts[column.CPU.Name]
@@ -76,10 +76,7 @@ func TestSelftest(t *testing.T) {
 // selftestLimit returns the limit with which a sample takes about 25 ms here.
 func selftestLimit(t *testing.T) int {
 	const guess = 20_000
-	out, err := gorunCommand("primes", "--method", "modulo", "--limit", strconv.Itoa(guess), "--samples", "9", "--format", "json").Output()
-	require.NoError(t, err)
-	var run result.Run
-	require.NoError(t, json.Unmarshal(out, &run))
+	run := runOf(t, "primes", "--method", "modulo", "--limit", strconv.Itoa(guess), "--samples", "9")
 	limit := guess
 	for seconds := run.Summary.Seconds.Median; seconds > 0.025 && limit > 1000; seconds /= 1.21 {
 		limit = limit * 10 / 11 // the time grows with its square
@@ -87,8 +84,14 @@ func selftestLimit(t *testing.T) int {
 	return limit
 }
 
-func selftestRun(t *testing.T, args ...string) *result.Run {
-	out, err := gorunCommand(append([]string{"matrix", "primes", "--quiet", "--format", "json"}, args...)...).Output()
+// runOf runs gorun, and returns the run.
+func runOf(t testing.TB, args ...string) *result.Run {
+	t.Helper()
+	at := slices.Index(args, "--")
+	if at < 0 {
+		at = len(args)
+	}
+	out, err := gorunCommand(slices.Insert(args, at, "--quiet", "--format", "json")...).Output()
 	if exit := (*exec.ExitError)(nil); err != nil {
 		require.ErrorAs(t, err, &exit)
 		require.NoError(t, err, "%s", exit.Stderr)

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/render"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -79,14 +78,4 @@ func TestCompactTable(t *testing.T) {
 	assert.Less(t, strings.Count(text, "\n"), 30)
 	assert.Contains(t, tableBlock(run, term.Options{Colour: true}), term.Options{Colour: true}.Paint(chart.Shades[9].Terminal(), " 9"))
 	assert.Contains(t, tableBlock(run, term.Options{Width: 200}), "  100")
-}
-
-func TestPlan(t *testing.T) {
-	plan := &result.Plan{
-		Experiment: "bind", CPUs: "0,5",
-		Bind: &result.PlanBind{CPUs: []int{0, 5, 0, 5, 0}, Order: []bool{true, false, false, true}},
-	}
-	var out strings.Builder
-	require.NoError(t, render.Views{Experiment}.Plan(&out, plan, "table"))
-	assert.Contains(t, out.String(), "\n  CPU 0    P1 P3 P5\n  CPU 5    P2 P4\n\n  trials   B1 A1 A2 B2\n")
 }

@@ -3,7 +3,6 @@ package metrics
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -172,45 +171,16 @@ func TestAddressIsNotBound(t *testing.T) {
 	}
 }
 
-// A client that goes on asking and never reads is cut off, once the buffers between are full.
-func TestClientThatNeverReadsIsCutOff(t *testing.T) {
-	limits := endless
-	limits.write = 100 * time.Millisecond
-	conn := send(t, serveFixed(t, limits), "")
-	var err error
-	for err == nil {
-		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	}
-	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
-}
-
-// A client that sends half a request, or none, must not hold a connection for ever.
-func TestSlowClientIsCutOff(t *testing.T) {
-	for sent, limit := range map[string]func(*limits) *time.Duration{
-		"": func(l *limits) *time.Duration { return &l.readHeader },
-		"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ":                   func(l *limits) *time.Duration { return &l.readHeader },
-		"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n": func(l *limits) *time.Duration { return &l.read },
-		"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n":                              func(l *limits) *time.Duration { return &l.idle },
-	} {
-		limits := endless
-		*limit(&limits) = 50 * time.Millisecond
-		if _, err := io.Copy(io.Discard, send(t, serveFixed(t, limits), sent)); err != nil {
-			require.ErrorIs(t, err, syscall.ECONNRESET, "cut off by the server: %q", sent)
-		}
-	}
-}
-
-func TestHugeHeaderIsRefused(t *testing.T) {
-	conn := send(t, serveFixed(t, endless), "GET /metrics HTTP/1.1\r\nHost: [::1]\r\n")
-	// The server may close before all is sent; its answer counts.
-	_, _ = io.WriteString(conn, "X-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if errors.Is(err, syscall.ECONNRESET) {
-		return
-	}
+// A client that sends or reads slowly, or too much, must not hold a connection for ever: net/http has limits for each.
+func TestServerHasLimits(t *testing.T) {
+	s, err := NewExporter(fixedLive, fixedInfo).Serve("127.0.0.1:0")
 	require.NoError(t, err)
-	defer response.Body.Close()
-	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
+	defer s.Close()
+	assert.Positive(t, s.http.ReadHeaderTimeout)
+	assert.Positive(t, s.http.ReadTimeout)
+	assert.Positive(t, s.http.WriteTimeout)
+	assert.Positive(t, s.http.IdleTimeout)
+	assert.Equal(t, defaultLimits.headerBytes, s.http.MaxHeaderBytes)
 }
 
 // A scrape that hangs must not keep the program from ending.

@@ -2,9 +2,12 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +22,6 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/tests"
 )
-
-// How each kind of target is written is tested with the whole program (cmd/gorun, TestOutputTargets).
 
 func open(t *testing.T, path string) *File {
 	t.Helper()
@@ -42,6 +43,183 @@ func content(t *testing.T, path string) string {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(b)
+}
+
+// target is a file that an output is to be written to.
+type target struct {
+	name      string
+	root      bool // only root can make it
+	umask     int
+	make      func(t *testing.T, path string)
+	want, out string // what comes of an output, and of a journal if it is different
+}
+
+const device = 1 << 8 // the major number of /dev/null, /dev/full (null(4), full(4))
+
+var targets = []target{
+	{name: "new", want: "-rw-r--r-- new file, written"},
+	{name: "new, umask 077", umask: 0o77, want: "-rw------- new file, written"},
+	{name: "0600", make: regular(0o600), want: "-rw------- another file, written", out: "-rw------- same file, written"},
+	{
+		name: "0666, umask 077", umask: 0o77, make: regular(0o666),
+		want: "-rw-rw-rw- another file, written", out: "-rw-rw-rw- same file, written",
+	},
+	{
+		name: "0444 of root", root: true, make: regular(0o444),
+		want: "-r--r--r-- another file, written", out: "-r--r--r-- same file, written",
+	},
+	{name: "0200 of another user", root: true, make: owned(0o200), want: "--w------- same file, written"},
+	{name: "hard link", make: linked(os.Link), want: "-rw-r--r-- same file, written, 2 links"},
+	{name: "symlink", make: linked(os.Symlink), want: "Lrwxrwxrwx same file, written"},
+	{
+		name: "dangling symlink", want: "Lrwxrwxrwx same file, written",
+		make: func(t *testing.T, path string) { require.NoError(t, os.Symlink(path+".missing", path)) },
+	},
+	{name: "copy of /dev/null", root: true, make: node(device | 3), want: "Dcrw-r--r-- same file, not written"},
+	{
+		name: "copy of /dev/full", root: true, make: node(device | 7),
+		want: "Dcrw-r--r-- same file, not written, no space left on device",
+	},
+	{
+		name: "directory", want: "drwxr-xr-x same file, not written, refused: is a directory",
+		make: func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o755)) },
+	},
+}
+
+// regular makes a file with a mode, whose contents are longer than its new ones. A journal is appended to.
+func regular(mode fs.FileMode) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		before := strings.Repeat("earlier\n", 100)
+		if strings.HasSuffix(path, "out") {
+			before = ""
+		}
+		require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
+		require.NoError(t, os.Chmod(path, mode))
+	}
+}
+
+func owned(mode fs.FileMode) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		regular(mode)(t, path)
+		require.NoError(t, os.Chown(path, 65534, 65534))
+	}
+}
+
+// linked makes a file, and a link to it.
+func linked(link func(from, to string) error) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		first := path + ".first." + filepath.Base(path)
+		regular(0o644)(t, first)
+		require.NoError(t, link(first, path))
+	}
+}
+
+func node(number int) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		if err := syscall.Mknod(path, syscall.S_IFCHR|0o644, number); err != nil {
+			t.Skip("needs mknod")
+		}
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Skip("needs a file system with devices")
+		}
+		require.NoError(t, file.Close())
+	}
+}
+
+// Each kind of target is written in its way, and has the mode that it should have.
+func TestTargets(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o22))
+	for _, to := range targets {
+		for name, write := range map[string]func(path string) error{
+			"svg": func(path string) error {
+				f, err := Opener{}.Open(t.Context(), Named{"svg", path})
+				if err != nil {
+					return err
+				}
+				return errors.Join(f.Write(text("new")), f.Close())
+			},
+			"out": func(path string) error {
+				f, err := Opener{}.Append(t.Context(), Named{"out", path})
+				if err != nil {
+					return err
+				}
+				_, err = f.WriteString("new")
+				return errors.Join(err, f.Close())
+			},
+		} {
+			t.Run(to.name+"/"+name, func(t *testing.T) {
+				if to.root {
+					tests.Root(t)
+				}
+				want := to.want
+				if name == "out" {
+					want = cmp.Or(to.out, to.want)
+				}
+				assert.Equal(t, want, to.observe(t, name, write))
+			})
+		}
+	}
+}
+
+// observe writes an output to the target, and returns what came of it.
+func (to target) observe(t *testing.T, name string, write func(path string) error) string {
+	dir := t.TempDir()
+	path := filepath.Join(dir, name)
+	if to.make != nil {
+		to.make(t, path)
+	}
+	was, _ := os.Lstat(path)
+	syscall.Umask(0o22 | to.umask)
+	err := write(path)
+	syscall.Umask(0o22)
+	now, statErr := os.Lstat(path)
+	require.NoError(t, statErr)
+	seen := now.Mode().String()
+	stat := now.Sys().(*syscall.Stat_t)
+	switch {
+	case was == nil:
+		seen += " new file"
+	case os.SameFile(was, now):
+		seen += " same file"
+	default:
+		seen += " another file"
+	}
+	if was != nil {
+		require.Equal(t, was.Sys().(*syscall.Stat_t).Uid, stat.Uid)
+	}
+	written := ""
+	if now.Mode()&(fs.ModeDevice|fs.ModeDir) == 0 {
+		written = content(t, path)
+	}
+	seen += map[bool]string{true: ", written", false: ", not written"}[written == "new"]
+	if stat.Nlink > 1 && now.Mode()&fs.ModeDir == 0 {
+		seen += fmt.Sprintf(", %d links", stat.Nlink)
+	}
+	if hint.IsUsage(err) {
+		seen += ", refused"
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		seen += map[bool]string{true: ": ", false: ", "}[hint.IsUsage(err)] + errno.Error()
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "nothing of what was tried is left")
+	return seen
+}
+
+// A file that the user may not write is neither written nor replaced.
+func TestMayNotBeWritten(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("needs an ordinary user")
+	}
+	path := filepath.Join(t.TempDir(), "protected")
+	require.NoError(t, os.WriteFile(path, []byte("before"), 0o444))
+	_, err := Opener{}.Open(t.Context(), Named{"svg", path})
+	require.ErrorIs(t, err, os.ErrPermission)
+	_, err = Opener{}.Append(t.Context(), Named{"out", path})
+	require.ErrorIs(t, err, os.ErrPermission)
+	assert.Equal(t, "before", content(t, path))
 }
 
 // A file can be written again with less content, and is not changed if making the content fails. Opening it changes

@@ -1,33 +1,12 @@
 package pair
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"gorun/internal/render"
 	"gorun/internal/result"
 )
-
-func TestPlan(t *testing.T) {
-	plan := &result.Plan{Experiment: "pair", CPUs: "0-1", PairRows: []result.PairRow{
-		{CPUA: 0, CPUB: 0, Relation: "same-cpu", Loops: 500},
-		{CPUA: -1, CPUB: -1, Relation: "same-core", Lacking: "no core has two of the CPUs"},
-		{CPUA: 0, CPUB: 1, Relation: "same-llc", Loops: 500_000},
-	}}
-	var out strings.Builder
-	require.NoError(t, render.Views{Experiment}.Plan(&out, plan, "table"))
-	assert.Equal(t, `Plan of gorun pair (nothing was run)
-  CPUs of the run    0-1
-
-  relation   CPUs   loops
-  same-cpu   0,0      500
-  same-core  -          -  no core has two of the CPUs
-  same-llc   0,1   500000
-`, out.String())
-}
 
 // The judged CPU time is the sum of both processes over the loops of one.
 func TestCPUPerLoop(t *testing.T) {

@@ -73,7 +73,6 @@ func TestTopoSaysWhyACPUIsNotOurs(t *testing.T) {
 	text := topoText(t, m, d, term.Options{})
 	assert.Contains(t, text, "  not ours   0-1, 4-5: outside the cpuset of its cgroup\n")
 	assert.Contains(t, text, "  not ours   7: outside the affinity mask\n")
-	assert.Contains(t, hostText(t, "offline-middle.txtar", term.Options{}), "  not ours   2, 5: offline\n")
 }
 
 // A machine of 256 CPUs fits on a screen, in the columns that there are.

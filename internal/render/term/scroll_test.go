@@ -113,7 +113,7 @@ func TestScoreboardLeavesNothingInTheScrollBack(t *testing.T) {
 			}
 			board := &Scoreboard{W: v, Opts: Options{Terminal: true, Width: 80, Height: height}}
 			most := 0
-			for i := range 100 {
+			for i := range 20 {
 				now := standing(cells)
 				if i%7 == 3 { // fewer cells are known
 					now.Cells = now.Cells[:1]
