@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,12 +92,12 @@ func runVerify(_ context.Context, o *verifyOptions) error {
 	var way string
 	for _, file := range o.files {
 		recording, err := journal.Read(file, render.Views(views).Known)
-		line := file + ": " + described(recording)
-		if err != nil {
+		var line string
+		if err == nil {
+			line = file + ": " + described(recording)
+		} else {
 			line = err.Error()
-			if wrong++; way == "" {
-				way = hint.Of(err)
-			}
+			wrong, way = wrong+1, cmp.Or(way, hint.Of(err))
 		}
 		if _, err := fmt.Fprintln(o.env.Stdout, term.Clean(line)); err != nil {
 			return err
@@ -113,22 +114,21 @@ func runVerify(_ context.Context, o *verifyOptions) error {
 }
 
 // described returns the number of lines, samples and cells of a journal without faults.
-func described(rec journal.Recording) string {
-	if rec.Run == nil {
-		return ""
-	}
-	text := fmt.Sprintf("right: %s, %s", units.Things(rec.Lines, "line"), units.Things(len(rec.Run.Samples), "sample"))
-	if cells := len(rec.Run.Cells); cells > 0 {
+func described(rec *journal.Recording) string {
+	run := rec.Run()
+	lines, torn := rec.Lines()
+	text := fmt.Sprintf("right: %s, %s", units.Things(lines, "line"), units.Things(len(run.Samples), "sample"))
+	if cells := len(run.Cells); cells > 0 {
 		text += " of " + units.Things(cells, "cell")
 	}
 	switch {
-	case rec.Torn:
-		text += fmt.Sprintf("; the run has not ended; line %d, the last, is incomplete and was left out", rec.Lines+1)
-	case !rec.Ended:
+	case torn:
+		text += fmt.Sprintf("; the run has not ended; line %d, the last, is incomplete and was left out", lines+1)
+	case !rec.Ended():
 		text += "; the run has not ended"
 	}
-	if rec.Unjudged != nil {
-		text += "; not judged: " + rec.Unjudged.Error()
+	if why := rec.Unjudged(); why != nil {
+		text += "; not judged: " + why.Error()
 	}
 	return text
 }

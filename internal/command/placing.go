@@ -78,7 +78,7 @@ func choice(m experiment.Machine) launch.Choice {
 	return launch.Choice{Seed: m.Seed, Recorded: func(placement string) (cpus cpuset.Set) {
 		i := slices.IndexFunc(m.Recorded, func(c result.Cell) bool { return c.Flags["placement"] == placement })
 		if i >= 0 {
-			cpus, _ = cpuset.Parse(m.Recorded[i].CPUs["cpus"].List) // of a damaged list, none
+			cpus, _ = cpuset.Parse(m.Recorded[i].CPUs["cpus"].List) // which was checked when it was read
 		}
 		return cpus
 	}}

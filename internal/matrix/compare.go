@@ -19,11 +19,10 @@ import (
 	"gorun/internal/stats"
 )
 
-// Side is one run of a comparison and the file that it was read from.
+// Side is one run of a comparison, with its verdicts, and the file that it was read from.
 type Side struct {
-	File   string
-	Run    *result.Run
-	Judged bool // its cells already have verdicts
+	File string
+	Run  *result.Run
 }
 
 // implied lists the conditions that necessarily change with an intended one.
@@ -56,7 +55,7 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 		sides = append(sides, pair[:]...)
 	}
 	for _, side := range sides {
-		if side.Run.Matrix == nil || len(side.Run.Cells) == 0 {
+		if side.Run.Matrix == nil {
 			return nil, hint.With(fmt.Errorf("%s is not a matrix: repeats within one process cannot be compared with another's",
 				side.File), "measure both with gorun matrix --out")
 		}
@@ -86,9 +85,6 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	for i, side := range sides {
 		var err error
 		figures[i], err = Figures(side.Run.Matrix, columns)
-		if err == nil && !side.Judged {
-			err = Judge(side.Run, columns)
-		}
 		if err == nil && i > 1 {
 			err = repeats(sides[i%2], side, force)
 		}
@@ -423,7 +419,7 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
 	for _, sample := range run.Samples {
-		if sample.Slot == nil || sample.Cell != cell || sample.Control || !figure.has(sample) {
+		if sample.Cell != cell || sample.Control || !figure.has(sample) {
 			continue
 		}
 		s.Seconds = append(s.Seconds, figure.Of(sample))
@@ -452,12 +448,12 @@ func paired(run *result.Run, cell int, figure Figure) (seconds, baseline []float
 	type place struct{ round, block int }
 	base := map[place]float64{}
 	for _, s := range run.Samples {
-		if s.Slot != nil && s.Cell == run.Against(cell) && !s.Control && figure.has(s) {
+		if s.Cell == run.Against(cell) && !s.Control && figure.has(s) {
 			base[place{s.Round, s.Block}] = figure.Of(s)
 		}
 	}
 	for _, s := range run.Samples {
-		if s.Slot == nil || s.Cell != cell || s.Control || !figure.has(s) {
+		if s.Cell != cell || s.Control || !figure.has(s) {
 			continue
 		}
 		if b, found := base[place{s.Round, s.Block}]; found {

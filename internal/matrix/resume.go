@@ -39,6 +39,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	}
 	m, n := recorded.Matrix, now.Matrix
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	differ("order", cmp.Or(m.Order.Design, "blocks"), cmp.Or(n.Order.Design, "blocks"))
 	differ("seed", strconv.FormatUint(recorded.Seed, 10), strconv.FormatUint(now.Seed, 10))
 	differ("samples", strconv.Itoa(m.Rounds), strconv.Itoa(n.Rounds))
 	if n.Warmup >= 0 { // otherwise the pilot's result holds
@@ -59,7 +60,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 		}
 		differ("program of cell "+strconv.Itoa(i), recorded.Cells[i].Program, now.Cells[i].Program)
 	}
-	differ("baseline", baselineName(recorded), baselineName(now))
+	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
 	differ("contrasts", contrastWords(m.Contrasts), contrastWords(n.Contrasts))
 	return differences
 }
@@ -73,15 +74,6 @@ func figures(m *result.Matrix) string {
 	return strings.Join(words, ", ")
 }
 
-// baselineName returns the baseline's name, or its number if a modified file has no such cell.
-func baselineName(run *result.Run) string {
-	i := run.Matrix.Baseline
-	if i < 0 || i >= len(run.Cells) {
-		return "cell " + strconv.Itoa(i)
-	}
-	return run.Cells[i].Name
-}
-
 // contrastWords lists the declared comparisons by the cells' numbers.
 func contrastWords(contrasts []result.Contrast) string {
 	words := make([]string, len(contrasts))
@@ -92,13 +84,3 @@ func contrastWords(contrasts []result.Contrast) string {
 }
 
 func command(c result.Cell) string { return strings.Join(c.Command, " ") }
-
-// Replay judges the samples of the run as if they were taken now.
-func (b *Board) Replay() error {
-	for _, s := range b.run.Samples {
-		if err := b.Add(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
