@@ -65,12 +65,8 @@ func longJournal(tb testing.TB, samples int) string {
 	run, err := readJournal(seed)
 	require.NoError(tb, err)
 	real := run.Samples
-	run.Matrix.Rounds, run.Samples = rounds, nil
-	run.Cells = slices.Clone(run.Cells)
-	for i := range run.Cells { // as a header has them
-		run.Cells[i].Summary, run.Cells[i].Verdict, run.Cells[i].Words = nil, nil, ""
-	}
-	run.Matrix.Control, run.Matrix.Ranking, run.Matrix.Groups = nil, nil, nil
+	run = run.Header()
+	run.Matrix.Rounds = rounds
 	var text []byte // journal.Writer would wait for the disk 10,000 times
 	add := func(line result.Line) {
 		sealed, err := journal.Marshal(line)

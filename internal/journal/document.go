@@ -41,23 +41,9 @@ func ReadJSON(path string, columns Columns, noJournal error) (*result.Run, error
 
 // checkRun checks a run as if its parts were the lines of a journal. Its cells get the verdicts that follow from its samples.
 func checkRun(run *result.Run, columns Columns) error {
-	header := *run
-	header.Samples, header.Warnings, header.Cells = nil, nil, slices.Clone(run.Cells)
-	for i := range header.Cells {
-		cell := &header.Cells[i]
-		cell.Summary, cell.Verdict, cell.Verdicts, cell.Words, cell.Layouts = nil, nil, nil, "", nil
-	}
-	if run.Matrix != nil {
-		m := *run.Matrix
-		m.Control, m.Controls, m.ControlVerdicts, m.Ranking, m.Groups = nil, nil, nil, nil, nil
-		m.Contrasts = slices.Clone(m.Contrasts)
-		for i := range m.Contrasts {
-			m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = nil, nil
-		}
-		header.Matrix = &m
-	}
+	header := run.Header()
 	c := newChecker(columns)
-	if err := c.header(&header); err != nil {
+	if err := c.header(header); err != nil {
 		return err
 	}
 	taken := slices.Clone(run.Samples) // a run may show them in another order

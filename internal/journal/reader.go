@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,8 +33,7 @@ func read(r io.Reader, columns Columns) (*Recording, error) {
 	return &c.Recording, nil
 }
 
-// ReadHeader reads only the header of the journal in a regular file, which is not judged. It does not wait for the writer of a
-// FIFO.
+// ReadHeader reads the journal in a regular file as if it had no samples. It does not wait for the writer of a FIFO.
 func ReadHeader(path string) (*result.Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -47,24 +47,15 @@ func ReadHeader(path string) (*result.Run, error) {
 		return nil, err
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 1<<16)
-	if err := another(in); err != nil {
-		return nil, err
-	}
-	text, err := readLine(in, nil)
+	line, err := readLine(bufio.NewReader(file), nil)
 	if err != nil {
 		return nil, err
 	}
-	var o outline
-	line := text[:len(text)-1]
-	if err := o.add(line, verify(line)); err != nil {
+	rec, err := read(bytes.NewReader(line), func(string) (column.List, bool) { return column.Common(), false })
+	if err != nil {
 		return nil, err
 	}
-	c := newChecker(func(string) (column.List, bool) { return column.Common(), false })
-	if err := c.take(o.lines[0]); err != nil {
-		return nil, err
-	}
-	return c.run, nil
+	return rec.run, nil
 }
 
 // outline holds lines in a right order: a header, samples, and footers that count them.

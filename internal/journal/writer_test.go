@@ -164,17 +164,6 @@ func TestJournalLocksFilesAlone(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-func TestJournalOfAFullDisk(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("needs /dev/full")
-	}
-	j, err := create("/dev/full")
-	require.NoError(t, err)
-	require.ErrorIs(t, j.Write(plain(t, 0)[0]), syscall.ENOSPC)
-	require.ErrorIs(t, j.Write(plain(t, 0)[0]), syscall.ENOSPC)
-	require.NoError(t, j.Close())
-}
-
 // After a failed write the journal takes no more lines, even if the disk has room again: they would follow an
 // incomplete line.
 func TestJournalEndsWithAFailure(t *testing.T) {

@@ -101,18 +101,7 @@ func journalOf(t testing.TB, run *result.Run, footer bool) string {
 		require.NoError(t, err)
 		text = append(text, sealed...)
 	}
-	header := *run
-	header.Samples = []result.Sample{}
-	header.Cells = append([]result.Cell{}, run.Cells...)
-	if run.Matrix != nil {
-		m := *run.Matrix
-		m.Control, m.ControlVerdicts, m.Ranking, m.Groups, header.Matrix = nil, nil, nil, nil, &m
-	}
-	for i := range header.Cells {
-		c := &header.Cells[i]
-		c.Summary, c.Verdict, c.Verdicts, c.Words = nil, nil, nil, ""
-	}
-	add(result.Line{Header: &header})
+	add(result.Line{Header: run.Header()})
 	for i := range run.Samples {
 		add(result.Line{Sample: &run.Samples[i]})
 	}

@@ -197,7 +197,7 @@ func (r *Race) Next() Round { return r.order.round(r.rounds, r.live) }
 // sampled enough leave the race. A block with a missing or invalid sample is left out completely: no bet is made on
 // it. Leaving out that sample alone would be unfair if samples are lost because they are slow.
 func (r *Race) Add(round Round, seconds []float64) error {
-	if err := r.check(round, seconds); err != nil {
+	if err := checkSeconds(seconds); err != nil {
 		return fmt.Errorf("round %d: %w", r.rounds, err)
 	}
 	took := make([]float64, len(r.comparisons)) // by cell
@@ -237,41 +237,6 @@ func (r *Race) Add(round Round, seconds []float64) error {
 		}
 	}
 	r.live = slices.DeleteFunc(r.live, r.settled)
-	return nil
-}
-
-// check returns an error for an invalid round, such as one read from a damaged file.
-func (r *Race) check(round Round, seconds []float64) error {
-	if len(seconds) != round.Samples() {
-		return fmt.Errorf("%d samples have %d times", round.Samples(), len(seconds))
-	}
-	if err := checkSeconds(seconds); err != nil {
-		return err
-	}
-	taken := make([]bool, r.Control())
-	for _, block := range round {
-		baselines, duplicates := 0, 0
-		for _, cell := range block {
-			switch {
-			case cell < 0 || cell > r.Control():
-				return fmt.Errorf("cell %d does not exist", cell)
-			case cell == r.design.Baseline:
-				baselines++
-			case cell == r.Control():
-				duplicates++
-			case taken[cell]:
-				return fmt.Errorf("cell %d was taken twice", cell)
-			default:
-				taken[cell] = true
-			}
-		}
-		if baselines != 1 {
-			return fmt.Errorf("a block has the baseline %d times", baselines)
-		}
-		if duplicates != 1 {
-			return fmt.Errorf("a block has the baseline's duplicate %d times", duplicates)
-		}
-	}
 	return nil
 }
 
