@@ -210,7 +210,7 @@ func (d *driver) failed(what string) error {
 		return hint.With(fmt.Errorf("%s: %w", what, d.fault), hint.Of(d.fault))
 	}
 	for _, s := range slices.Backward(run.Samples) {
-		if s.Quality.Verdict == result.Invalid && len(s.Quality.Reasons) > 0 {
+		if s.Quality.Verdict == result.Invalid {
 			return fmt.Errorf("%s: %s", what, s.Quality.Reasons[0])
 		}
 	}
