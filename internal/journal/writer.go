@@ -33,11 +33,11 @@ const syncEvery = 100 * time.Millisecond
 // ErrExists means that the journal's file is not empty.
 var ErrExists = errors.New("holds an earlier run")
 
-// ErrBusy means that another process has the journal open for writing.
-var ErrBusy = errors.New("another gorun is writing to")
+// errBusy means that another process has the journal open for writing.
+var errBusy = errors.New("another gorun is writing to")
 
 // Create makes a journal of a file that was opened for appending. The writer closes the file, also after an
-// error. For a regular file that is not empty, the error wraps ErrExists or ErrBusy.
+// error. For a regular file that is not empty, the error wraps ErrExists, unless another process writes to it.
 func Create(file *os.File) (*Writer, error) {
 	size, regular, err := lock(file)
 	if err == nil && size > 0 {
@@ -50,8 +50,8 @@ func Create(file *os.File) (*Writer, error) {
 }
 
 // Open opens and reads the journal of a run to be resumed. Only the first Write changes the file: it cuts off an
-// incomplete line. So a journal of an unexpected run can be closed unchanged. If another process writes to it, the
-// error wraps ErrBusy.
+// incomplete line. So a journal of an unexpected run can be closed unchanged. If another process writes to it, it
+// returns an error.
 func Open(path string, columns Columns) (*Writer, *Recording, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -82,7 +82,7 @@ func lock(file *os.File) (size int64, regular bool, err error) {
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("%w %s", ErrBusy, file.Name())
+		err = fmt.Errorf("%w %s", errBusy, file.Name())
 		return 0, true, hint.With(err, "wait until it has ended, or give another file")
 	}
 	info, err = file.Stat() // again: another process may have written to it and ended before it was locked
