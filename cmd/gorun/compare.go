@@ -166,11 +166,12 @@ func (o *compareOptions) judge(side matrix.Side) error {
 // readJournal reads a journal, judges its cells, if it has any, and adds what follows from its samples.
 func readJournal(path string) (*result.Run, error) {
 	recording, err := journal.Read(path, render.Views(views).Known)
-	if err == nil && recording.Unjudged != nil {
-		err = fmt.Errorf("%s: %w", path, recording.Unjudged)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		render.Views(views).Derive(recording.Run)
+	if why := recording.Unjudged(); why != nil {
+		return nil, fmt.Errorf("%s: %w", path, why)
 	}
-	return recording.Run, err
+	render.Views(views).Derive(recording.Run())
+	return recording.Run(), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,8 +20,10 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/journal"
 	"gorun/internal/linux"
 	"gorun/internal/pair"
+	"gorun/internal/render"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
@@ -271,7 +274,7 @@ func fullDisk(t *testing.T, f fault) {
 			assert.Regexp(t, f.report(), h.stderr.String())
 			var run result.Run
 			require.NoError(t, json.Unmarshal(h.stdout.Bytes(), &run), "%s", h.stderr.String())
-			kept := verified(t, h.journal).Run.Samples
+			kept := verified(t, h.journal).Run().Samples
 			require.NotEmpty(t, kept)
 			assert.True(t, run.Partial)
 			assert.Len(t, run.Samples, len(kept)+1, "and the one that could not be stored")
@@ -297,14 +300,16 @@ func removedJournal(t *testing.T, f fault) {
 	assert.Len(t, run.Samples, 6, "two rounds of two cells and the control")
 }
 
-// damagedJournal changes a byte of a journal. internal/result and internal/journal test the changes of each kind of byte.
+// damagedJournal changes a byte of a journal. internal/journal tests the changes of each kind of byte.
 func damagedJournal(t *testing.T, f fault) {
 	archive, err := txtar.ParseFile("../../testdata/runs/exec.txtar")
 	require.NoError(t, err)
 	at := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "run.jsonl" })
 	text := archive.Files[at].Data
 	text[10] ^= 1
-	_, err = result.ReadJournal(bytes.NewReader(text))
+	path := filepath.Join(t.TempDir(), "run.jsonl")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	_, err = journal.Read(path, render.Views(rows).Known)
 	require.Regexp(t, f.report(), err)
 }
 

@@ -33,7 +33,7 @@ const mayImport = `
 	gobench             column command experiment guardian hint launch lazy render/term render/view result shell units
 	guardian            child cpuset linux
 	hint
-	journal             column cpuset hint matrix result
+	journal             column cpuset hint lazy matrix result
 	launch              child hint linux perf placement result shell sysfs topology
 	lazy
 	linux               cgroup cpuset hint sysfs
@@ -56,7 +56,7 @@ const mayImport = `
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         lazy result stats units
 	render/view         column cpuset lazy render/term result shell stats units
-	report              column experiment hint journal matrix render render/chart render/term render/view result shell stats units
+	report              column experiment journal matrix render render/chart render/term render/view result shell stats units
 	result              hint lazy stats
 	run                 catalog cgroup child column cpuset doctor experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint

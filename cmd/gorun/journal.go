@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -81,12 +82,12 @@ func verify(e env, files []string) error {
 	var way string
 	for _, file := range files {
 		recording, err := journal.Read(file, render.Views(views).Known)
-		line := file + ": " + described(recording)
-		if err != nil {
+		var line string
+		if err == nil {
+			line = file + ": " + described(recording)
+		} else {
 			line = err.Error()
-			if wrong++; way == "" {
-				way = hint.Of(err)
-			}
+			wrong, way = wrong+1, cmp.Or(way, hint.Of(err))
 		}
 		if _, err := fmt.Fprintln(e.Stdout, term.Clean(line)); err != nil {
 			return err
@@ -103,22 +104,21 @@ func verify(e env, files []string) error {
 }
 
 // described returns the number of lines, samples and cells of a journal without faults.
-func described(rec journal.Recording) string {
-	if rec.Run == nil {
-		return ""
-	}
-	text := fmt.Sprintf("right: %s, %s", units.Things(rec.Lines, "line"), units.Things(len(rec.Run.Samples), "sample"))
-	if cells := len(rec.Run.Cells); cells > 0 {
+func described(rec *journal.Recording) string {
+	run := rec.Run()
+	lines, torn := rec.Lines()
+	text := fmt.Sprintf("right: %s, %s", units.Things(lines, "line"), units.Things(len(run.Samples), "sample"))
+	if cells := len(run.Cells); cells > 0 {
 		text += " of " + units.Things(cells, "cell")
 	}
 	switch {
-	case rec.Torn:
-		text += fmt.Sprintf("; the run has not ended; line %d, the last, is incomplete and was left out", rec.Lines+1)
-	case !rec.Ended:
+	case torn:
+		text += fmt.Sprintf("; the run has not ended; line %d, the last, is incomplete and was left out", lines+1)
+	case !rec.Ended():
 		text += "; the run has not ended"
 	}
-	if rec.Unjudged != nil {
-		text += "; not judged: " + rec.Unjudged.Error()
+	if why := rec.Unjudged(); why != nil {
+		text += "; not judged: " + why.Error()
 	}
 	return text
 }

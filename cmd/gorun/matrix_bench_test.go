@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
@@ -64,17 +65,17 @@ func longJournal(tb testing.TB, samples int) string {
 	run, err := readJournal(seed)
 	require.NoError(tb, err)
 	real := run.Samples
-	run.Matrix.Rounds, run.Samples = rounds, nil
-	run.Cells = slices.Clone(run.Cells)
-	for i := range run.Cells { // as a header has them
-		run.Cells[i].Summary, run.Cells[i].Verdict, run.Cells[i].Words = nil, nil, ""
+	run = run.Header()
+	run.Matrix.Rounds = rounds
+	var text []byte // journal.Writer would wait for the disk 10,000 times
+	add := func(line result.Line) {
+		sealed, err := journal.Marshal(line)
+		require.NoError(tb, err)
+		text = append(text, sealed...)
 	}
-	run.Matrix.Control, run.Matrix.Ranking, run.Matrix.Groups = nil, nil, nil
-	var text bytes.Buffer // result.Journal would wait for the disk 10,000 times
-	lines := json.NewEncoder(&text)
 	board, err := matrix.NewBoard(run, nil)
 	require.NoError(tb, err)
-	require.NoError(tb, lines.Encode(result.Line{Header: run}))
+	add(result.Line{Header: run})
 	for i := 0; !board.Done(); i++ {
 		slot := board.Next()
 		s := real[i%len(real)]
@@ -83,10 +84,10 @@ func longJournal(tb testing.TB, samples int) string {
 		s.Quality.Signals.WatchedSeconds *= longer
 		slot.Elapsed = float64(i+1) / 10
 		s.Slot, s.Index = &slot, i
-		require.NoError(tb, lines.Encode(result.Line{Sample: &s}))
+		add(result.Line{Sample: &s})
 		require.NoError(tb, board.Add(s))
 	}
-	require.NoError(tb, os.WriteFile(path, text.Bytes(), 0o644))
+	require.NoError(tb, os.WriteFile(path, text, 0o644))
 	return path
 }
 

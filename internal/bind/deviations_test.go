@@ -75,7 +75,9 @@ func TestDeviations(t *testing.T) {
 
 	deviate(t, &run.Samples[0], 0, map[string]uint64{"4": 2, "7": 1})
 	deviate(t, &run.Samples[2], 1, map[string]uint64{"7": 1})
-	require.NoError(t, matrix.Judge(run, nil))
+	figures, err := matrix.Figures(run.Matrix, nil)
+	require.NoError(t, err)
+	matrix.JudgePairs(run, figures)
 	assert.Equal(t, stats.Faster, run.Cells[Bound].Verdict.Kind)
 	assert.Equal(t, result.Finding{
 		Code: "deviations-unbound", Value: 4,
@@ -84,7 +86,7 @@ func TestDeviations(t *testing.T) {
 	}, Deviations(run.Samples)[0])
 
 	deviate(t, &run.Samples[1], 1, map[string]uint64{"7": 100})
-	require.NoError(t, matrix.Judge(run, nil))
+	matrix.JudgePairs(run, figures)
 	found = Deviations(run.Samples)
 	assert.Equal(t, 9, run.Cells[Bound].Verdict.Rounds, "a trial in which a bound process was elsewhere is not judged")
 	assert.Equal(t, 9, run.Cells[Bound].Summary.Samples)

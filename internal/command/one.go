@@ -52,7 +52,7 @@ func (g scope) placeOne(name, words string, within cpuset.Set) Placement {
 func (g scope) had(name string) (cpus cpuset.Set) {
 	i := slices.IndexFunc(g.recorded, func(c result.Cell) bool { return c.Flags["placement"] == name })
 	if i >= 0 {
-		cpus, _ = cpuset.Parse(g.recorded[i].CPUs["cpus"].List) // of a damaged list, none
+		cpus, _ = cpuset.Parse(g.recorded[i].CPUs["cpus"].List) // checked when it was read
 	}
 	return cpus
 }

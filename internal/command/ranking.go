@@ -47,10 +47,9 @@ func userCommand(run *result.Run) string {
 // best returns the setting with a proven improvement over the baseline that has the best typical ratio, unless
 // another is proven better, and the baseline. found is false if the cells are not settings of one command.
 func best(run *result.Run) (best, baseline int, found bool) {
-	at := func(i int) bool { return i >= 0 && i < len(run.Cells) } // a foreign file may have other numbers
-	ranking := slices.DeleteFunc(slices.Clone(run.Matrix.Ranking), func(i int) bool { return !at(i) })
+	ranking := run.Matrix.Ranking
 	baseline = run.Matrix.Baseline
-	if len(ranking) == 0 || !at(baseline) || run.Cells[baseline].Lines == nil {
+	if len(ranking) == 0 || run.Cells[baseline].Lines == nil {
 		return 0, 0, false
 	}
 	if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags["command"] != run.Cells[baseline].Flags["command"] }) ||

@@ -1,107 +1,151 @@
 package journal
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
-	"strings"
 
-	"gorun/internal/cpuset"
+	"gorun/internal/column"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
-const infinite = math.MaxFloat64
-
-// longer reports whether an inner time is longer than the outer time that contains it, with an allowance: the two
-// clocks are read one after the other, possibly by different processes.
-func longer(inner, outer float64) bool { return inner > outer*1.01+1e-3 }
-
-// checkCells checks the cells of the header.
-func checkCells(cells []result.Cell) error {
-	named := map[string]int{}
-	for i, cell := range cells {
-		if first, found := named[cell.Name]; found {
-			return fmt.Errorf("cells %d and %d both have the name %q", first, i, cell.Name)
-		}
-		named[cell.Name] = i
-		if cell.Summary != nil || cell.Verdict != nil || cell.Verdicts != nil || cell.Words != "" {
-			return fmt.Errorf("cell %d has a verdict or a summary, before the first sample", i)
-		}
-		for _, name := range slices.Sorted(maps.Keys(cell.CPUs)) {
-			list := cell.CPUs[name]
-			if set, err := cpuset.Parse(list.List); err != nil || set.Len() != list.Count {
-				return fmt.Errorf("cell %d: %q of %q is not a list of %d CPUs", i, list.List, name, list.Count)
-			}
-		}
-		for _, word := range cell.Command {
-			name, value, given := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-			if flag, known := cell.Flags[name]; given && known && value != flag {
-				return fmt.Errorf("cell %d has the value %q of --%s, and %q in its command", i, flag, name, word)
-			}
-		}
-	}
-	return nil
+// checker adds lines to a recording, and checks each against those before it. The lines have the order that an outline has.
+type checker struct {
+	Recording
+	of      Columns
+	columns column.List
+	figures []matrix.Figure   // the judged ones; none: nothing is judged
+	answers map[string]answer // by question
+	judged  int               // samples that the verdicts follow from; −1: there are no verdicts yet
+	partial bool              // what the last footer says
 }
 
-// checkSample checks a sample by itself.
-func checkSample(s *result.Sample) error {
-	for _, time := range []struct {
-		of      string
-		seconds float64
-	}{
-		{"wall time", s.Seconds},
-		{"user time", s.UserSeconds},
-		{"system time", s.SystemSeconds},
-		{"load time", s.LoadSeconds},
-		{"watched time", s.Quality.Signals.WatchedSeconds},
-	} {
-		if !(time.seconds >= 0) {
-			return fmt.Errorf("the sample's %s is %v s", time.of, time.seconds)
-		}
-	}
-	q := s.Quality
+// answer is the first answer to a question.
+type answer struct {
+	is   string
+	line int
+}
+
+func newChecker(of Columns) *checker {
+	return &checker{Recording: Recording{footed: -1}, of: of, answers: map[string]answer{}, judged: -1}
+}
+
+// take takes the next line.
+func (c *checker) take(line result.Line) error {
+	c.lines++
 	switch {
-	case q.Verdict != result.Valid && q.Verdict != result.Suspect && q.Verdict != result.Invalid:
-		return fmt.Errorf("%q is not a verdict on a sample", q.Verdict)
-	case q.Verdict == result.Valid && len(q.Reasons) > 0:
-		return fmt.Errorf("the sample is valid, but has a reason against it")
-	case q.Verdict != result.Valid && len(q.Reasons) == 0:
-		return fmt.Errorf("the sample is %s, but has no reason", q.Verdict)
-	case q.Verdict != result.Invalid && !s.Placement.Verified:
-		return fmt.Errorf("the sample is %s, but its placement was not verified", q.Verdict)
-	case s.Placement.Verified && len(s.Placement.Mismatches) > 0:
-		return fmt.Errorf("the sample's placement was verified, but has a mismatch")
-	case s.Placement.Checked < 0:
-		return fmt.Errorf("the sample's placement was checked %d times", s.Placement.Checked)
-	case s.Good() && s.Seconds == 0:
-		return fmt.Errorf("the sample is %s, but took no time", q.Verdict)
-	case q.Signals.WatchedSeconds > 0 && longer(s.Seconds, q.Signals.WatchedSeconds):
-		return fmt.Errorf("the sample took %v s, but was watched for %v s", s.Seconds, q.Signals.WatchedSeconds)
+	case line.Header != nil:
+		return c.header(line.Header)
+	case line.Sample != nil:
+		return c.sample(line.Sample)
 	}
-	if s.Workers == nil {
+	return c.footer(line.Footer)
+}
+
+// header takes the first line, and finds out how the samples are judged.
+func (c *checker) header(run *result.Run) error {
+	run.Samples = []result.Sample{}
+	c.run = run
+	if err := checkCells(run.Cells); err != nil {
+		return err
+	}
+	m := run.Matrix
+	if m == nil {
+		if len(run.Cells) > 0 {
+			return errors.New("the header has cells, but not how they are compared")
+		}
 		return nil
 	}
-	return checkWorkers(s.Workers)
-}
-
-func checkWorkers(w *result.Workers) error {
-	d := w.Seconds
-	switch {
-	case w.Finished < 0 || w.Finished > w.Count:
-		return fmt.Errorf("%d of the sample's %d workers finished", w.Finished, w.Count)
-	case d.Min > d.Median || d.Median > d.P99 || d.P99 > d.Max || !near(d.Mean, max(d.Min, min(d.Mean, d.Max))):
-		return fmt.Errorf("the times of the sample's workers are not in order: %+v", d)
-	case d.Mean > 0 && !near(w.Imbalance, d.Max/d.Mean):
-		return fmt.Errorf("the imbalance of the sample's workers is %v, but their times give %v", w.Imbalance, d.Max/d.Mean)
+	if judgedAlready(m) {
+		return errors.New("the header has a verdict, before the first sample")
 	}
-	return nil
+	if err := checkCompared(run); err != nil {
+		return err
+	}
+	known, err := false, error(nil)
+	c.columns, known = c.of(run.Experiment)
+	switch m.Order.Design {
+	case "", result.Pairs, result.Rows:
+		c.figures, err = matrix.Figures(m, c.columns)
+	default:
+		err = fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
+	}
+	if err != nil && !known {
+		c.unjudged = err
+		return nil
+	}
+	if err != nil || m.Order.Design != "" {
+		return err
+	}
+	if c.board, err = matrix.NewBoard(run, c.columns); err != nil {
+		return err
+	}
+	order := c.board.Order()
+	order.Method = m.Order.Method
+	return agrees("the order of the first round", m.Order, order)
 }
 
-// follows checks the order of samples in designs that a seed does not fully determine: row by row, or pair by pair.
-func follows(m *result.Matrix, before []result.Sample, s *result.Sample) error {
+// sample takes a sample.
+func (c *checker) sample(s *result.Sample) error {
+	i := len(c.run.Samples)
+	if s.Index != i {
+		return fmt.Errorf("the sample's index is %d instead of %d", s.Index, i)
+	}
+	if err := checkSample(s); err != nil {
+		return err
+	}
+	if (s.Slot != nil) != (len(c.run.Cells) > 0) {
+		return errors.New("only one of the sample and the run has cells")
+	}
+	if s.Slot == nil {
+		if i > 0 && c.run.Samples[i-1].Partial {
+			return errors.New("a sample follows one that was cut short")
+		}
+	} else if err := c.place(s); err != nil {
+		return err
+	}
+	c.run.Samples, c.ended = append(c.run.Samples, *s), false
+	if c.board == nil {
+		return nil
+	}
+	return c.board.Add(*s)
+}
+
+// place checks a sample's place among the cells.
+func (c *checker) place(s *result.Sample) error {
+	if s.Cell < 0 || s.Cell >= len(c.run.Cells) {
+		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, len(c.run.Cells))
+	}
+	before := 0.0
+	if n := len(c.run.Samples); n > 0 {
+		before = c.run.Samples[n-1].Elapsed
+	}
+	switch took := s.Elapsed - before; {
+	case took < 0:
+		return fmt.Errorf("the sample ended %v s into the run, and the one before it %v s", s.Elapsed, before)
+	case longer(s.Seconds, took):
+		return fmt.Errorf("the sample took %v s, but the run only %v s in that time", s.Seconds, took)
+	}
+	if c.figures != nil && s.Good() {
+		if figure := c.figures[0].Of(*s); !(figure > 0 && figure < math.MaxFloat64) {
+			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
+		}
+	}
+	if s.Answer != nil && c.run.Matrix.Order.Design == "" && s.Quality.Verdict != result.Invalid {
+		first, asked := c.answers[s.Answer.Of]
+		if !asked {
+			c.answers[s.Answer.Of] = answer{s.Answer.Is, c.lines}
+		} else if first.is != s.Answer.Is {
+			return fmt.Errorf("%q are %q here, and %q in line %d", s.Answer.Of, s.Answer.Is, first.is, first.line)
+		}
+	}
+	return c.follows(s)
+}
+
+// follows checks that a sample is the next one of the schedule.
+func (c *checker) follows(s *result.Sample) error {
+	m, before := c.run.Matrix, c.run.Samples
 	last := result.Slot{Cell: -1}
 	if len(before) > 0 {
 		last = *before[len(before)-1].Slot
@@ -119,6 +163,8 @@ func follows(m *result.Matrix, before []result.Sample, s *result.Sample) error {
 		case len(before) == 0 && len(first) > 0 && len(first[0]) > 0:
 			ok = ok && s.Cell == first[0][0]
 		}
+	case "":
+		return c.drawn(s)
 	default:
 		return nil
 	}
@@ -128,90 +174,71 @@ func follows(m *result.Matrix, before []result.Sample, s *result.Sample) error {
 	return nil
 }
 
-// near reports whether two figures are equal up to rounding: a machine with fused multiply-add rounds once where
-// another rounds twice.
-func near(a, b float64) bool {
-	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b))
+// drawn checks that a sample is the one that the seed and the samples before it give.
+func (c *checker) drawn(s *result.Sample) error {
+	if c.board == nil {
+		return nil
+	}
+	if c.board.Done() {
+		return errors.New("the run was over before this sample")
+	}
+	want := c.board.Next()
+	if want.Elapsed = s.Elapsed; want != *s.Slot {
+		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
+	}
+	return nil
 }
 
-// agrees returns an error that names the first part of the recorded value that differs from the derived one.
-func agrees(what string, recorded, follows any) error {
-	a, err := json.Marshal(recorded)
-	if err != nil {
-		return err
+// footer takes a footer.
+func (c *checker) footer(f *result.Footer) error {
+	run := c.run
+	c.judge()
+	if len(run.Cells) != len(f.Cells) {
+		return fmt.Errorf("the footer has %d cells, but the header %d", len(f.Cells), len(run.Cells))
 	}
-	b, err := json.Marshal(follows)
-	if err != nil || bytes.Equal(a, b) {
-		return err
+	for i := range run.Cells {
+		cell := &run.Cells[i]
+		if of := f.Cells[i]; c.unjudged != nil { // this gorun cannot judge it
+			cell.Summary, cell.Verdict, cell.Verdicts = of.Summary, of.Verdict, of.Verdicts
+			cell.Words, cell.Layouts = of.Words, of.Layouts
+		}
+		if err := agrees(fmt.Sprintf("cell %d of the footer", i), f.Cells[i], *cell); err != nil {
+			return err
+		}
 	}
-	var x, y any
-	if err := json.Unmarshal(a, &x); err != nil {
-		return err
+	if f.Summary != nil { // otherwise there are several rows, or another figure than wall time
+		if run.Matrix != nil {
+			return errors.New("the footer has one summary for several cells")
+		}
+		if err := agrees("the footer's summary", f.Summary, result.Summarise(run.Samples)); err != nil {
+			return err
+		}
 	}
-	if err := json.Unmarshal(b, &y); err != nil {
-		return err
-	}
-	return differs(what, x, y)
+	c.footed, c.ended, c.partial = f.Samples, true, f.Partial
+	run.Summary, run.Findings, run.Warnings = f.Summary, f.Findings, f.Warnings
+	return nil
 }
 
-// sentences are keys whose texts are for people. What they say is in other keys, and a gorun that words it otherwise must be
-// able to read older journals.
-var sentences = []string{"words", "reason"}
-
-// differs compares two values as JSON has them, but for sentences.
-func differs(what string, recorded, follows any) error {
-	switch x := recorded.(type) {
-	case map[string]any:
-		y, ok := follows.(map[string]any)
-		if !ok {
-			break
-		}
-		names := maps.Clone(y)
-		maps.Copy(names, x)
-		for _, sentence := range sentences {
-			delete(names, sentence)
-		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if err := differs(what+": "+name, x[name], y[name]); err != nil {
-				return err
-			}
-		}
-		return nil
-	case []any:
-		y, ok := follows.([]any)
-		if !ok || len(x) != len(y) {
-			break
-		}
-		for i := range x {
-			if err := differs(fmt.Sprintf("%s: %d", what, i), x[i], y[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	case float64:
-		if y, ok := follows.(float64); ok && near(x, y) {
-			return nil
-		}
+// judge sets the verdicts and summaries of the cells.
+func (c *checker) judge() {
+	if c.judged == len(c.run.Samples) || c.figures == nil {
+		return
 	}
-	if recorded == nil && follows == nil {
-		return nil
+	c.judged = len(c.run.Samples)
+	switch {
+	case c.board != nil:
+		c.board.Judge()
+	case c.run.Matrix.Order.Design == result.Pairs:
+		matrix.JudgePairs(c.run, c.figures)
+	default:
+		matrix.Summarise(c.run, c.figures)
 	}
-	a, _ := json.Marshal(recorded)
-	b, _ := json.Marshal(follows)
-	if bytes.Equal(a, b) {
-		return nil
-	}
-	return fmt.Errorf("%s is %s, but the rest of the journal gives %s", what, cut(a), cut(b))
 }
 
-// cut shortens a value for a message.
-func cut(text []byte) string {
-	const most = 80
-	if string(text) == "null" {
-		return "absent"
-	}
-	if runes := []rune(string(text)); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return string(text)
+// end completes the recording after the last line.
+func (c *checker) end(whole int64, torn bool) {
+	c.judge()
+	c.whole, c.torn = whole, torn
+	c.ended = c.ended && !torn
+	c.run.Partial = !c.ended || c.partial
 }

@@ -28,6 +28,7 @@ type Board struct {
 	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
 	samples [][]float64              // by cell, the deciding figure of the samples that count
 	ended   float64                  // elapsed seconds at the end of the last complete round
+	took    float64                  // seconds that the last complete round took
 	last    float64                  // elapsed seconds of the last sample
 	cells   []result.StandingCell    // as they stood after looked rounds
 	looked  int
@@ -73,7 +74,8 @@ func Canonical(c result.Cell) string {
 }
 
 // NewBoard returns a board without samples, even if the run has some. The run's matrix and cells define what is
-// compared; the columns are those of its experiment.
+// compared: the cells that they name exist, and a contrast is of two cells with the same baseline. The columns are those of the
+// run's experiment.
 func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 	figures, err := Figures(run.Matrix, columns)
 	if err != nil {
@@ -96,9 +98,6 @@ func (b *Board) race() error {
 	m := b.run.Matrix
 	for i := range b.run.Cells {
 		baseline := b.run.Against(i)
-		if baseline < 0 || baseline >= len(b.run.Cells) || b.run.Against(baseline) != baseline {
-			return fmt.Errorf("cell %[2]d is compared with cell %[1]d, which is not a baseline", baseline, i)
-		}
 		g := slices.IndexFunc(b.groups, func(g group) bool { return g.baseline == baseline })
 		if g < 0 {
 			g, b.groups = len(b.groups), append(b.groups, group{baseline: baseline})
@@ -106,10 +105,7 @@ func (b *Board) race() error {
 		b.at[i] = place{g, len(b.groups[g].cells)}
 		b.groups[g].cells = append(b.groups[g].cells, i)
 	}
-	contrasts, err := b.contrasts()
-	if err != nil {
-		return err
-	}
+	contrasts := b.contrasts()
 	for i := range b.groups {
 		g := &b.groups[i]
 		contents := make([]string, len(g.cells))
@@ -133,19 +129,13 @@ func (b *Board) race() error {
 }
 
 // contrasts returns the contrasts of the run, by group, with the group's numbers of the cells.
-func (b *Board) contrasts() ([][]stats.Contrast, error) {
+func (b *Board) contrasts() [][]stats.Contrast {
 	contrasts := make([][]stats.Contrast, len(b.groups))
-	for i, c := range b.run.Matrix.Contrasts {
-		if min(c.A, c.B) < 0 || max(c.A, c.B) >= len(b.at) {
-			return nil, fmt.Errorf("contrast %d, of the cells %d and %d, is not among the %d cells", i, c.A, c.B, len(b.at))
-		}
+	for _, c := range b.run.Matrix.Contrasts {
 		a, of := b.at[c.A], b.at[c.B]
-		if a.group != of.group {
-			return nil, fmt.Errorf("contrast %d is of the cells %d and %d, which have different baselines", i, c.A, c.B)
-		}
 		contrasts[a.group] = append(contrasts[a.group], stats.Contrast{A: a.cell, B: of.cell})
 	}
-	return contrasts, nil
+	return contrasts
 }
 
 // Order describes the schedule of a run with this board's design.
@@ -230,6 +220,12 @@ func (b *Board) Round() int { return len(b.slots) }
 // Taken returns the number of samples that the round in progress has.
 func (b *Board) Taken() int { return len(b.taken) }
 
+// LastRound returns when the last complete round ended and how long it took, in seconds of the run; 0 before the first.
+func (b *Board) LastRound() (ended, took float64) { return b.ended, b.took }
+
+// Elapsed returns the time of the run up to its last sample, in seconds.
+func (b *Board) Elapsed() float64 { return b.last }
+
 // Done reports whether more samples are pointless. A round in which the last baseline is given up is not completed.
 func (b *Board) Done() bool {
 	if b.Between() {
@@ -254,10 +250,6 @@ func (b *Board) Warnings() []result.Warning {
 // samples are invalid three times in a row leaves the matrix. A sample that the budget cut short is taken again when the
 // run is resumed.
 func (b *Board) Add(s result.Sample) error {
-	if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
-		s.Block != want.Block {
-		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
-	}
 	b.Check(&s)
 	b.last = s.Elapsed
 	if s.Partial {
@@ -326,7 +318,7 @@ func (b *Board) complete() error {
 		b.pair(samples)
 	}
 	b.rounds++
-	b.ended = b.last
+	b.took, b.ended = b.last-b.ended, b.last
 	for i, g := range b.groups {
 		for f, of := range parts[i] {
 			if err := g.races[f].Add(of.round, of.seconds); err != nil {

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// Side is one run of a comparison and the file that it was read from.
+// Side is one run of a comparison, with its verdicts, and the file that it was read from.
 type Side struct {
 	File string
 	Run  *result.Run // its cells have verdicts
@@ -56,7 +56,7 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 		sides = append(sides, pair[:]...)
 	}
 	for _, side := range sides {
-		if side.Run.Matrix == nil || len(side.Run.Cells) == 0 {
+		if side.Run.Matrix == nil {
 			return nil, hint.With(fmt.Errorf("%s is not a matrix: repeats within one process cannot be compared with another's",
 				side.File), "measure both with gorun matrix --out")
 		}
@@ -445,7 +445,7 @@ const tick = 0.010
 func samplesOf(run *result.Run, cell int, figure Figure) iter.Seq[result.Sample] {
 	return func(yield func(result.Sample) bool) {
 		for _, s := range run.Samples {
-			if s.Slot != nil && s.Cell == cell && !s.Control && figure.has(s) && !yield(s) {
+			if s.Cell == cell && !s.Control && figure.has(s) && !yield(s) {
 				return
 			}
 		}

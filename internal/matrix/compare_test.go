@@ -390,8 +390,7 @@ func TestCompareDifferences(t *testing.T) {
 func TestCompareRefuses(t *testing.T) {
 	good := func() matrix.Side { return measured(t, "a", workers(2), fake{}) }
 	for want, spoil := range map[string]func(*result.Run){
-		"b is not a matrix":                          func(r *result.Run) { r.Matrix = nil },
-		"b is not a matrix: repeats within one":      func(r *result.Run) { r.Cells = nil },
+		"b is not a matrix: repeats within one":      func(r *result.Run) { r.Matrix = nil },
 		"a is of gorun primes and b of gorun memory": func(r *result.Run) { r.Experiment = "memory" },
 		"no cell of a is in b": func(r *result.Run) {
 			for i := range r.Cells {

@@ -33,9 +33,7 @@ type fault struct {
 // faultsOf counts the samples of a run by which a figure cannot be judged.
 func faultsOf(run *result.Run, figure Figure) (f Faults) {
 	for _, s := range run.Samples {
-		if s.Slot != nil {
-			f.Add(s.Cell, figure.judgedBy(s))
-		}
+		f.Add(s.Cell, figure.judgedBy(s))
 	}
 	return f
 }
@@ -48,7 +46,7 @@ func (f *Faults) Add(cell int, s result.Sample) {
 	c := f.cells[cell]
 	c.taken++
 	if s.Quality.Verdict == result.Invalid {
-		c.invalid, c.row, c.reason = c.invalid+1, c.row+1, reason(s)
+		c.invalid, c.row, c.reason = c.invalid+1, c.row+1, s.Quality.Reasons[0]
 	} else {
 		c.row = 0
 	}
@@ -102,12 +100,4 @@ func (f *Faults) spoil(cell int, name string) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %s of %s are invalid: %s", c.invalid, units.Things(c.taken, "sample"), name, c.reason)
-}
-
-// reason returns the first reason why a sample is invalid.
-func reason(s result.Sample) string {
-	if len(s.Quality.Reasons) == 0 {
-		return "no reason recorded"
-	}
-	return s.Quality.Reasons[0]
 }

@@ -157,7 +157,9 @@ func TestPairsByFigures(t *testing.T) {
 	for i := range run.Samples {
 		run.Samples[i].UserSeconds = 0.05 * (1 + 0.001*float64(i%3))
 	}
-	require.NoError(t, matrix.Judge(run, column.Common()))
+	figures, err := matrix.Figures(run.Matrix, column.Common())
+	require.NoError(t, err)
+	matrix.JudgePairs(run, figures)
 	assert.Equal(t, stats.Slower, run.Cells[together].Verdict.Kind)
 	cpu := run.Cells[together].Verdicts[cpuTime]
 	assert.Equal(t, stats.Same, cpu.Kind, cpu)
@@ -165,7 +167,7 @@ func TestPairsByFigures(t *testing.T) {
 	for i := range run.Samples {
 		run.Samples[i].UserSeconds = 0
 	}
-	require.NoError(t, matrix.Judge(run, column.Common()))
+	matrix.JudgePairs(run, figures)
 	assert.Empty(t, run.Cells[together].Verdicts)
 }
 

@@ -1,7 +1,6 @@
 package matrix_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,13 +41,21 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 	return run
 }
 
+// wallTime returns the figures of a run that judges nothing else.
+func wallTime(t *testing.T, run *result.Run) []matrix.Figure {
+	t.Helper()
+	figures, err := matrix.Figures(run.Matrix, nil)
+	require.NoError(t, err)
+	return figures
+}
+
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 
 // Samples with the same number are a pair, even if conditions change between pairs.
 func TestJudgePairs(t *testing.T) {
 	drift := func(trial int) float64 { return 0.01 * float64(1+trial*trial) }
 	run := trialsRun(10, drift, func(trial int) float64 { return 0.9 * drift(trial) })
-	require.NoError(t, matrix.Judge(run, nil))
+	matrix.JudgePairs(run, wallTime(t, run))
 	v := run.Cells[together].Verdict
 	require.NotNil(t, v)
 	assert.Equal(t, stats.Faster, v.Kind)
@@ -63,14 +70,14 @@ func TestJudgePairs(t *testing.T) {
 
 	// Judging again gives the same verdict.
 	before := *run.Cells[together].Verdict
-	require.NoError(t, matrix.Judge(run, nil))
+	matrix.JudgePairs(run, wallTime(t, run))
 	assert.Equal(t, before, *run.Cells[together].Verdict)
 }
 
 // An undecided verdict says how long a decision will take.
 func TestJudgePairsMore(t *testing.T) {
 	run := trialsRun(10, steady(1), func(trial int) float64 { return 1 + 0.05*float64(trial%5-2) })
-	require.NoError(t, matrix.Judge(run, nil))
+	matrix.JudgePairs(run, wallTime(t, run))
 	v := run.Cells[together].Verdict
 	require.Equal(t, stats.CantTell, v.Kind)
 	require.Positive(t, v.MoreRounds)
@@ -85,7 +92,7 @@ func TestJudgePairsWithoutASample(t *testing.T) {
 	} {
 		run := trialsRun(10, steady(1), steady(0.5))
 		spoil(&run.Samples[19])
-		require.NoError(t, matrix.Judge(run, nil))
+		matrix.JudgePairs(run, wallTime(t, run))
 		assert.Equal(t, stats.Faster, run.Cells[together].Verdict.Kind, name)
 		assert.Equal(t, 9, run.Cells[together].Verdict.Rounds, name)
 		assert.Equal(t, 9, run.Cells[together].Summary.Samples, name)
@@ -95,11 +102,11 @@ func TestJudgePairsWithoutASample(t *testing.T) {
 	for _, s := range []int{3, 7, 11} {
 		run.Samples[s].Quality = torn
 	}
-	require.NoError(t, matrix.Judge(run, nil))
+	matrix.JudgePairs(run, wallTime(t, run))
 	assert.Equal(t, "can't tell: 3 of 10 samples of the cell are invalid: it was elsewhere", run.Cells[together].Words)
 
 	run.Samples = nil
-	require.NoError(t, matrix.Judge(run, nil))
+	matrix.JudgePairs(run, wallTime(t, run))
 	assert.Equal(t, "can't tell: too few rounds", run.Cells[together].Words)
 	assert.Nil(t, run.Cells[together].Summary)
 }
@@ -112,7 +119,7 @@ func TestComparePairs(t *testing.T) {
 	a := matrix.Side{File: "a", Run: trialsRun(40, wave(1), wave(0.9))}
 	b := matrix.Side{File: "b", Run: trialsRun(40, wave(1), wave(1.2))}
 	for _, side := range []matrix.Side{a, b} {
-		require.NoError(t, matrix.Judge(side.Run, nil))
+		matrix.JudgePairs(side.Run, wallTime(t, side.Run))
 	}
 	c := compare(t, a, b)
 	require.Len(t, c.Cells, 2)
@@ -128,31 +135,11 @@ func TestComparePairs(t *testing.T) {
 func TestJudgeRows(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Matrix.Order.Design = result.Rows
-	require.NoError(t, matrix.Judge(run, nil))
+	matrix.Summarise(run, wallTime(t, run))
 	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
 	assert.InDelta(t, 0.5, run.Cells[together].Summary.Seconds.Mean, 1e-9)
 	assert.Nil(t, run.Cells[together].Verdict)
 	_, err := matrix.Compare(matrix.Side{File: "a", Run: run}, matrix.Side{File: "b", Run: run}, nil, nil, true)
 	require.ErrorContains(t, err, "a has all samples of a row after each other")
 	assert.Equal(t, "measure both without --blocks", hint.Of(err))
-}
-
-func TestJudgedRefuses(t *testing.T) {
-	for want, change := range map[string]func(m *result.Matrix){
-		`this gorun does not know the design "tombola"`: func(m *result.Matrix) { m.Order.Design = "tombola" },
-		"the error rate, 0, is not between 0 and 1":     func(m *result.Matrix) { m.Alpha = 0 },
-		"the margin, 1, is not between 0 and 1":         func(m *result.Matrix) { m.Margin = 1 },
-		"the precision, NaN, is not between 0 and 1":    func(m *result.Matrix) { m.Precision = math.NaN() },
-	} {
-		m := trialsRun(10, steady(1), steady(0.5)).Matrix
-		change(m)
-		_, err := matrix.Judged(m, nil)
-		require.EqualError(t, err, want)
-		if m.Order.Design == result.Pairs {
-			m.Order.Design = result.Rows
-			_, err = matrix.Judged(m, nil)
-			require.NoError(t, err, "rows are not judged")
-		}
-	}
-	require.NoError(t, matrix.Judge(&result.Run{}, nil), "there is nothing to compare")
 }

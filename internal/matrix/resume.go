@@ -39,6 +39,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	}
 	m, n := recorded.Matrix, now.Matrix
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	differ("order", cmp.Or(m.Order.Design, "blocks"), cmp.Or(n.Order.Design, "blocks"))
 	differ("seed", strconv.FormatUint(recorded.Seed, 10), strconv.FormatUint(now.Seed, 10))
 	differ("samples", strconv.Itoa(m.Rounds), strconv.Itoa(n.Rounds))
 	if n.Warmup >= 0 { // otherwise the pilot's result holds
@@ -83,13 +84,3 @@ func contrastWords(contrasts []result.Contrast) string {
 }
 
 func command(c result.Cell) string { return strings.Join(c.Command, " ") }
-
-// Replay judges the samples of the run as if they were taken now.
-func (b *Board) Replay() error {
-	for _, s := range b.run.Samples {
-		if err := b.Add(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -43,7 +43,8 @@ func TestResumable(t *testing.T) {
 		"contrasts": {func(_, now *result.Run) {
 			now.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}}
 		}, is("contrasts", "none", "2 with 1")},
-		"kernel": {func(r, now *result.Run) { r.Host.Kernel, now.Host.Kernel = "6.1", "6.12" }, is("kernel", "6.1", "6.12")},
+		"another order": {func(r, _ *result.Run) { r.Matrix.Order.Design = result.Pairs }, is("order", "pairs", "blocks")},
+		"kernel":        {func(r, now *result.Run) { r.Host.Kernel, now.Host.Kernel = "6.1", "6.12" }, is("kernel", "6.1", "6.12")},
 		"several": {func(_, now *result.Run) {
 			now.Seed, now.Host.SMT, now.Matrix.Alpha = 1, "off", 0.1
 		}, []result.Difference{

@@ -46,15 +46,6 @@ func (f Figure) known(s result.Sample) bool {
 
 func invalid(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }
 
-// Time returns the function that gets the figure of a sample that decides when a run stops, as Figure.Of does.
-func Time(m *result.Matrix, columns column.List) (func(result.Sample) float64, error) {
-	figures, err := Figures(m, columns)
-	if err != nil {
-		return nil, err
-	}
-	return figures[0].Of, nil
-}
-
 // Figures returns the judged figures of a run; the first decides when it stops. The columns are those of the run's
 // experiment.
 func Figures(m *result.Matrix, columns column.List) ([]Figure, error) {

@@ -51,7 +51,7 @@ func (b *Board) summarise(cell int) *result.Summary {
 	var samples []result.Sample
 	var figures []float64
 	for _, s := range b.run.Samples {
-		if s.Slot == nil || s.Cell != cell || s.Quality.Verdict == result.Invalid {
+		if s.Cell != cell || s.Quality.Verdict == result.Invalid {
 			continue
 		}
 		samples = append(samples, s)

@@ -39,10 +39,7 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 	if len(run.Command) > 0 && (run.Command[0] == run.Experiment || run.Command[0] == "ab") {
 		title = "gorun " + run.Command[0]
 	}
-	compared := []string{units.Things(len(run.Cells), "cell")}
-	if baseline := run.BaselineWords(); baseline != "" {
-		compared = append(compared, baseline)
-	}
+	compared := []string{units.Things(len(run.Cells), "cell"), run.BaselineWords()}
 	var parts []string
 	if of.Placed != nil {
 		if placed := of.Placed(run); placed != "" {

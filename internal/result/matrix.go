@@ -172,17 +172,14 @@ func (r *Run) Against(cell int) int {
 // IsBaseline reports whether others are compared with a cell of a judged run.
 func (r *Run) IsBaseline(cell int) bool { return r.Matrix != nil && r.Against(cell) == cell }
 
-// BaselineWords names the baseline of a judged run; "" if a modified file names a cell that does not exist.
+// BaselineWords names the baseline of a judged run.
 func (r *Run) BaselineWords() string {
 	for i := range r.Cells {
 		if r.Cells[i].Against != nil {
 			return "each row with its own baseline"
 		}
 	}
-	if at := r.Matrix.Baseline; at >= 0 && at < len(r.Cells) {
-		return "baseline " + r.Cells[at].Name
-	}
-	return ""
+	return "baseline " + r.Cells[r.Matrix.Baseline].Name
 }
 
 // Rank puts the cells that were measured in order: those shown to be faster than the baseline, the baseline, and the

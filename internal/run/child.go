@@ -225,7 +225,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		})
 		return d.env.Now().Sub(begun).Seconds(), cannot(err)
 	}
-	compared, err := matrix.Time(run.Matrix, d.x.Columns)
+	figures, err := matrix.Figures(run.Matrix, d.x.Columns)
 	if err != nil {
 		return 0, err
 	}
@@ -237,7 +237,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 				return err
 			})
 			for _, s := range a.Samples {
-				executions = append(executions, matrix.Execution{Compared: compared(s), Seconds: s.Seconds})
+				executions = append(executions, matrix.Execution{Compared: figures[0].Of(s), Seconds: s.Seconds})
 				each = s.Seconds
 			}
 			return executions, err

@@ -18,7 +18,6 @@ import (
 	"gorun/internal/doctor"
 	"gorun/internal/experiment"
 	"gorun/internal/linux"
-	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
 	"gorun/internal/output"
@@ -139,9 +138,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.sample(ctx); err != nil {
 		return err
 	}
-	if err := d.judge(); err != nil {
-		return err
-	}
+	d.judge()
 	if err := d.heldRound(); err != nil {
 		return worseOutcome(err, d.endJournal(o))
 	}
@@ -212,7 +209,7 @@ func (d *driver) failed(what string) error {
 		return fmt.Errorf("%s: %w", what, d.fault)
 	}
 	for _, s := range slices.Backward(run.Samples) {
-		if s.Quality.Verdict == result.Invalid && len(s.Quality.Reasons) > 0 {
+		if s.Quality.Verdict == result.Invalid {
 			return fmt.Errorf("%s: %s", what, s.Quality.Reasons[0])
 		}
 	}
@@ -372,7 +369,7 @@ func (d *driver) cellContents() []any {
 	return out
 }
 
-// newOrder makes the schedule, and adds the samples of a resumed run to it.
+// newOrder makes the schedule. That of a resumed run continues after its samples.
 func (d *driver) newOrder() (schedule, error) {
 	o := d.options
 	run := d.session.run
@@ -380,23 +377,23 @@ func (d *driver) newOrder() (schedule, error) {
 	for i, cell := range d.cells {
 		names[i] = cell.Name
 	}
-	order, err := newSchedule(run, d.x.Columns, d.schedule.Order, design{
+	shared := design{
 		cells: len(d.cells), samples: d.schedule.Samples, warmup: o.warmup, budget: o.budget.Seconds(),
 		duration: d.schedule.Duration, seed: run.Seed, names: names,
-	}, d.schedule)
-	if err != nil || !d.resumed {
-		return order, err
+	}
+	if d.resumed == nil {
+		return newSchedule(run, d.x.Columns, d.schedule.Order, shared, d.schedule)
 	}
 	run.Matrix.Budget = o.budget.Seconds()
 	for _, s := range run.Samples {
 		d.ends = d.ends || !s.Partial
 		d.tally.add(s)
-		if err := order.add(s, s.Elapsed); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.out, err)
-		}
-		d.before = s.Elapsed
 	}
-	return order, nil
+	board := d.resumed.Board()
+	d.before = board.Elapsed()
+	b := &blocks{design: shared, board: board}
+	b.begun, b.last = board.LastRound()
+	return b, nil
 }
 
 // prepare does the slow work before the first sample, and writes the header, which holds its results. In a matrix, its
@@ -411,14 +408,14 @@ func (d *driver) prepare(ctx context.Context) error {
 			d.order.spend(d.spent)
 		}()
 	}
-	if d.resumed {
+	if d.resumed != nil {
 		if _, more := d.order.next(d.before); !more {
 			return nil // there is nothing to prepare for
 		}
 	}
 	cut, cancel := d.within(ctx, 0)
 	defer cancel()
-	if err := d.ready(cut); err != nil || d.resumed {
+	if err := d.ready(cut); err != nil || d.resumed != nil {
 		return d.ended(ctx, cut, "--setup", longer, err)
 	}
 	each, err := d.pilot(cut)
@@ -710,12 +707,13 @@ func (d *driver) showStanding() {
 }
 
 // judge adds verdicts and summaries to the result.
-func (d *driver) judge() error {
+func (d *driver) judge() {
 	run := d.session.run
 	if run.Matrix != nil {
 		d.shown = time.Time{}
 		d.showStanding()
-		return matrix.Judge(run, d.x.Columns)
+		d.order.judge()
+		return
 	}
 	if d.schedule.Order == experiment.Shuffled {
 		sortByCell(run.Samples, d.sampled)
@@ -723,7 +721,6 @@ func (d *driver) judge() error {
 	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, if that is the figure
 		run.Summary = result.Summarise(run.Samples)
 	}
-	return nil
 }
 
 // end closes the sampler. It returns the error that the run ends with after its result has been shown.

@@ -16,6 +16,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/output"
 	"gorun/internal/render"
@@ -214,7 +215,7 @@ func (o *Options) settleSeed(given bool) {
 	if !o.resume {
 		return
 	}
-	if header, err := result.ReadHeader(o.out); err == nil {
+	if header, err := journal.ReadHeader(o.out); err == nil {
 		o.seed = header.Seed
 	}
 }
@@ -222,7 +223,7 @@ func (o *Options) settleSeed(given bool) {
 // recorded returns the cells of the run that is continued; an error in reading them is reported when the journal is opened.
 func (o *Options) recorded() []result.Cell {
 	if o.resume {
-		if header, err := result.ReadHeader(o.out); err == nil {
+		if header, err := journal.ReadHeader(o.out); err == nil {
 			return header.Cells
 		}
 	}

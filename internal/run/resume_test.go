@@ -11,6 +11,7 @@ import (
 
 	"gorun/internal/child"
 	"gorun/internal/experiment"
+	"gorun/internal/journal"
 	"gorun/internal/result"
 )
 
@@ -55,10 +56,10 @@ func TestSeed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	file, err := os.Create(path)
 	require.NoError(t, err)
-	journal, err := result.CreateJournal(file)
+	writer, err := journal.Create(file)
 	require.NoError(t, err)
-	require.NoError(t, journal.Write(result.Line{Header: &result.Run{Schema: result.Schema, Seed: 99}}))
-	require.NoError(t, journal.Close())
+	require.NoError(t, writer.Write(result.Line{Header: &result.Run{Schema: result.Schema, Seed: 99}}))
+	require.NoError(t, writer.Close())
 	resumed := Options{resume: true, resultFlags: resultFlags{out: path}}
 	assert.EqualValues(t, 99, seed(resumed, false))
 	assert.NotEqualValues(t, 99, seed(Options{resultFlags: resultFlags{out: path}}, false))

@@ -24,6 +24,8 @@ type schedule interface {
 	add(s result.Sample, elapsed float64) error
 	// spend takes seconds off the budget.
 	spend(seconds float64)
+	// judge sets the verdicts and summaries of the cells of the run.
+	judge()
 	// course returns what is planned.
 	course() result.Course
 	// warnings returns warnings about planned samples that were not taken, and about cells that were given up.
@@ -55,7 +57,12 @@ type design struct {
 	duration float64  // seconds during which samples are taken; 0: no such limit
 	seed     uint64
 	faults   matrix.Faults
+	run      *result.Run
+	figures  []matrix.Figure // by which the cells of the run are compared
 }
+
+// judge does nothing: there are no cells.
+func (d *design) judge() {}
 
 // warnings returns the warnings of a schedule that ends when it is complete or no cell is left.
 func (d *design) warnings() []result.Warning { return d.faults.Warnings(d.names) }
@@ -173,6 +180,8 @@ func (r *rows) add(s result.Sample, _ float64) error {
 	return nil
 }
 
+func (r *rows) judge() { matrix.Summarise(r.run, r.figures) }
+
 func (r *rows) course() result.Course {
 	return result.Course{Samples: r.samples * r.cells, Budget: r.budget}
 }
@@ -208,6 +217,7 @@ func (p *pairs) add(s result.Sample, _ float64) error {
 	p.taken++
 	return nil
 }
+func (p *pairs) judge()                { matrix.JudgePairs(p.run, p.figures) }
 func (p *pairs) course() result.Course { return result.Course{Samples: 2 * len(p.first)} }
 
 // blocks takes the samples that a board requests. The first round is always completed, as is a round that was begun
@@ -245,6 +255,8 @@ func (b *blocks) add(s result.Sample, elapsed float64) error {
 	return err
 }
 
+func (b *blocks) judge() { b.board.Judge() }
+
 func (b *blocks) course() result.Course {
 	return result.Course{Samples: b.samples * b.board.Round(), Budget: b.budget}
 }
@@ -280,6 +292,13 @@ func (w *watch) course() result.Course { return result.Course{Duration: w.durati
 
 // newSchedule makes the schedule of a run, and adds its description to the result.
 func newSchedule(run *result.Run, columns column.List, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {
+	d.run = run
+	if run.Matrix != nil {
+		var err error
+		if d.figures, err = matrix.Figures(run.Matrix, columns); err != nil {
+			return nil, err
+		}
+	}
 	switch order {
 	case experiment.Blocks:
 		board, err := matrix.NewBoard(run, columns)

@@ -27,11 +27,10 @@ type session struct {
 	files    output.Opener
 	run      *result.Run
 	live     func() result.Live
-	journal  *result.Journal
-	resumed  bool  // the run is the journal's, and has its samples
-	ended    int   // samples in the journal when it ended; -1: it did not end
-	begun    bool  // the journal has a header
-	unkept   error // of the journal, which ends the run
+	journal  *journal.Writer
+	resumed  *journal.Recording // the run is the journal's, and has its samples; nil: it begins
+	begun    bool               // the journal has a header
+	unkept   error              // of the journal, which ends the run
 	server   *metrics.Server
 	textfile *metrics.Textfile
 	exports  []func() error // write the result into the files that flags name
@@ -125,7 +124,7 @@ func (s *session) openJournal(ctx context.Context, o *Options) error {
 		}
 	}
 	err := s.createJournal(ctx, n)
-	if o.resumes && errors.Is(err, result.ErrExists) {
+	if o.resumes && errors.Is(err, journal.ErrExists) {
 		err = hint.With(err, "add --resume to continue it, or give --out another name")
 	}
 	return err
@@ -137,9 +136,9 @@ func (s *session) createJournal(ctx context.Context, n output.Named) error {
 	if err != nil {
 		return err
 	}
-	if s.journal, err = result.CreateJournal(file); err != nil {
-		if errors.Is(err, result.ErrExists) {
-			err = hint.With(result.ErrExists, "give --out another name, or remove the file")
+	if s.journal, err = journal.Create(file); err != nil {
+		if errors.Is(err, journal.ErrExists) {
+			err = hint.With(journal.ErrExists, "give --out another name, or remove the file")
 		}
 		return hint.Flag("out", n.Path, err)
 	}
@@ -149,34 +148,22 @@ func (s *session) createJournal(ctx context.Context, n output.Named) error {
 
 // continueJournal continues the run in the journal, if it is the requested one.
 func (s *session) continueJournal(o *Options) error {
-	file, recording, err := result.OpenJournal(o.out)
+	file, recording, err := journal.Open(o.out, s.env.Views.Known)
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	var differs []string
-	for _, d := range matrix.Resumable(recording.Run, s.run) {
+	for _, d := range matrix.Resumable(recording.Run(), s.run) {
 		differs = append(differs, fmt.Sprintf("the journal has %s; this command has %s", strings.TrimSpace(d.What+" "+d.A), d.B))
 	}
-	if len(differs) == 0 {
-		return s.resumeJournal(o.out, file, recording)
+	if len(differs) > 0 {
+		err = fmt.Errorf("--out: %s holds another run: %s", o.out, strings.Join(differs, "; "))
+		return errors.Join(hint.With(err, "give --out another name"), file.Close())
 	}
-	err = fmt.Errorf("--out: %s holds another run: %s", o.out, strings.Join(differs, "; "))
-	return errors.Join(hint.With(err, "give --out another name"), file.Close())
-}
-
-// resumeJournal continues the recorded run.
-func (s *session) resumeJournal(path string, file *result.Journal, recording result.Recording) error {
-	checked, err := journal.Check(recording, s.env.Views.Known)
-	if err != nil {
-		return errors.Join(fmt.Errorf("--out: %s: %w", path, err), file.Close())
-	}
-	s.journal, s.resumed, s.begun = file, true, true
+	s.journal, s.resumed, s.begun = file, recording, true
 	s.onClose(s.journal.Close)
-	s.run, s.ended = checked.Run, -1
-	s.run.Findings = []result.Finding{}        // it is explained again
-	if last := checked.Footer(); last != nil { // a torn line after it is cut off
-		s.ended = last.Samples
-	}
+	s.run = recording.Run()
+	s.run.Findings = []result.Finding{} // it is explained again
 	return nil
 }
 
@@ -250,8 +237,10 @@ func (s *session) endJournal(o *Options) error {
 
 // writeFooter stores the derived results, unless the journal already has them.
 func (s *session) writeFooter() error {
-	if s.resumed && s.ended == len(s.run.Samples) {
-		return nil
+	if s.resumed != nil {
+		if samples, found := s.resumed.Footed(); found && samples == len(s.run.Samples) {
+			return nil // a torn line after it stays, and is left out
+		}
 	}
 	return s.journal.Write(result.Line{Footer: &result.Footer{
 		Samples: len(s.run.Samples), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,

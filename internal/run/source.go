@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/render/term"
@@ -54,7 +55,7 @@ func (c *Matrix) find(ctx context.Context) error {
 	}
 	var recorded *result.Run
 	if c.resume { // an error in reading it is reported when the journal is opened
-		recorded, _ = result.ReadHeader(c.out)
+		recorded, _ = journal.ReadHeader(c.out)
 	}
 	var doing atomic.Pointer[string]
 	doing.Store(new(string))

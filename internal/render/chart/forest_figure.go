@@ -42,7 +42,7 @@ func MatrixSVG(w io.Writer, run *result.Run) error {
 // of the total, and below that of each figure that is judged in addition to the deciding one. The scale goes by equal
 // ratios, so that half and double are as far from 1.
 func RatioForest(run *result.Run) (Figure, bool) {
-	if run.Matrix == nil || run.BaselineWords() == "" {
+	if run.Matrix == nil {
 		return Figure{}, false
 	}
 	titles := view.CellTitles(run)

@@ -198,7 +198,7 @@ func Verdicts(run *result.Run) []Statement {
 		several = several || cell.Against != nil
 	}
 	against := "the same row of the baseline"
-	if at := run.Matrix.Baseline; !several && at >= 0 && at < len(run.Cells) {
+	if at := run.Matrix.Baseline; !several {
 		against = names[at]
 		if times, _ := cellTimes(run); len(claims) > 1 && times[at] != units.None {
 			against += " (" + times[at] + ")"

@@ -136,7 +136,7 @@ func commentLines(cells []result.Cell, opts term.Options) string {
 // where it has one: within the group it is the one with this cell's flags. Verdicts that can't tell are for opts.Verbose.
 func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.Phrase) {
 	for _, c := range run.Matrix.Contrasts {
-		if c.B == cell && c.Verdict != nil && c.A >= 0 && c.A < len(run.Cells) {
+		if c.B == cell && c.Verdict != nil {
 			name := cmp.Or(run.Cells[c.A].Group, run.Cells[c.A].Name)
 			if opts.Verbose || c.Verdict.Kind != stats.CantTell {
 				words = append(words, term.Phrase{
@@ -175,7 +175,7 @@ func CellPhrases(run *result.Run, i int, opts term.Options) []term.Phrase {
 func verdictsOf(run *result.Run, i int, opts term.Options) []term.Phrase {
 	phrases := CellPhrases(run, i, opts)
 	at, cell := run.Against(i), run.Cells[i]
-	if v := cell.Verdict; v == nil || at < 0 || at >= len(run.Cells) || run.Matrix.Datum == result.DatumMetric {
+	if cell.Verdict == nil || run.Matrix.Datum == result.DatumMetric {
 		at = i // times of no other cell to compare with
 	}
 	if base := run.Cells[at]; at != i && base.Summary != nil && cell.Summary != nil {
@@ -410,9 +410,7 @@ func GroupsBlock(run *result.Run, opts term.Options) string {
 	for i, group := range run.Matrix.Groups {
 		var names []string
 		for _, cell := range group {
-			if cell >= 0 && cell < len(run.Cells) { // a journal that another program wrote may name others
-				names = append(names, run.Cells[cell].Name)
-			}
+			names = append(names, run.Cells[cell].Name)
 		}
 		block += term.Paragraph(fmt.Sprintf("  %d  ", i+1), strings.Join(names, ", "), opts.Columns())
 	}
@@ -429,8 +427,8 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 	block := ""
 	for _, control := range controls {
 		baseline := "the baseline"
-		if at := control.Baseline; len(m.Controls) > 0 && at >= 0 && at < len(run.Cells) {
-			baseline = run.Cells[at].Name
+		if len(m.Controls) > 0 {
+			baseline = run.Cells[control.Baseline].Name
 		}
 		text := baseline + " against its own duplicate: " + painted(VerdictWords(control.Verdict, opts), control.Verdict.Kind, opts)
 		for _, figure := range m.Figures {

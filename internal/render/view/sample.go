@@ -10,9 +10,9 @@ import (
 	"gorun/internal/stats"
 )
 
-// CellOf is the configuration of a sample; nil where the run has none for it.
+// CellOf is the configuration of a sample; nil in a run without cells.
 func CellOf(run *result.Run, s *result.Sample) *result.Cell {
-	if s.Slot == nil || s.Cell < 0 || s.Cell >= len(run.Cells) {
+	if s.Slot == nil {
 		return nil
 	}
 	return &run.Cells[s.Cell]

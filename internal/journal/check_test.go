@@ -1,9 +1,8 @@
-package journal_test
+package journal
 
 import (
-	"fmt"
+	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/hint"
-	"gorun/internal/journal"
+	"gorun/internal/render"
+	"gorun/internal/render/term"
+	"gorun/internal/result"
 )
 
 // edit replaces the first match in a line and corrects its checksum.
@@ -24,27 +25,26 @@ func edit(t *testing.T, lines []string, number int, match, by string) []string {
 	found := of.FindStringIndex(lines[number-1])
 	require.NotNil(t, found, "%s in %s", match, lines[number-1])
 	line := lines[number-1]
-	lines[number-1] = sealed(line[:found[0]] + of.ReplaceAllString(line[found[0]:found[1]], by) + line[found[1]:])
+	lines[number-1] = resealed(line[:found[0]] + of.ReplaceAllString(line[found[0]:found[1]], by) + line[found[1]:])
 	return lines
 }
 
 // Each journal of a real run is consistent, even if cut off after any line.
-func TestCheckRecorded(t *testing.T) {
+func TestRecordedRuns(t *testing.T) {
 	for name, lines := range recorded(t) {
 		for n := range lines {
 			rec, err := check(lines[:n+1])
 			require.NoError(t, err, "%s, %d lines", name, n+1)
-			require.NoError(t, rec.Unjudged)
-			assert.Equal(t, n+1 == len(lines), rec.Ended, name)
-			judged := rec.Run.Matrix != nil && rec.Run.Matrix.Order.Design == ""
-			assert.Equal(t, judged, rec.Run.Matrix != nil && rec.Run.Matrix.Control != nil, name)
+			require.NoError(t, rec.Unjudged())
+			assert.Equal(t, n+1 == len(lines), rec.Ended(), name)
+			judged := rec.run.Matrix != nil && rec.run.Matrix.Order.Design == ""
+			assert.Equal(t, judged, rec.run.Matrix != nil && rec.run.Matrix.Control != nil, name)
 		}
 	}
 }
 
-// Parts of a journal that depend on each other are checked even if each line's checksum is correct. internal/result tests what
-// is checked line by line, and internal/matrix the order that a seed gives.
-func TestCheckRefuses(t *testing.T) {
+// Parts of a journal that depend on each other are checked even if each line's checksum is correct.
+func TestContradictions(t *testing.T) {
 	const (
 		blocks = "matrix"           // 80 samples in randomised complete blocks
 		rows   = "numa-blocks"      // 2 samples of each of 2 cells
@@ -181,9 +181,25 @@ func TestCheckRefuses(t *testing.T) {
 		"one summary of all cells": {
 			rows, 6, `"samples":4`, `"samples":4,"summary":{"samples":4}`, "line 6: the footer has one summary for several cells",
 		},
+		"an unknown design": {
+			pairs, 1, `"design":"pairs"`, `"design":"tombola"`, `line 1: this gorun does not know the design "tombola"`,
+		},
+		"no error rate": {pairs, 1, `"alpha":[0-9.]+`, `"alpha":0`, "line 1: the error rate, 0, is not between 0 and 1"},
+		"a margin of 1": {blocks, 1, `"margin":[0-9.]+`, `"margin":1`, "line 1: the margin, 1, is not between 0 and 1"},
+		"cells without a matrix": {blocks, 1, `"matrix":`, `"mat":`, "line 1: the header has cells, but not how they are compared"},
+		"a negative baseline":    {pairs, 1, `"baseline":0`, `"baseline":-1`, "line 1: the baseline is cell -1 of 2"},
+		"a baseline that is none": {
+			blocks, 1, `"flags":`, `"against":3,"flags":`, "line 1: cell 0 is compared with cell 3, which is not a baseline",
+		},
+		"a contrast of no cell": {
+			blocks, 1, `"order":`, `"contrasts":[{"a":1,"b":4}],"order":`,
+			"line 1: contrast 0, of the cells 1 and 4, is not among the 4 cells",
+		},
+		"another round": {blocks, 3, `"round":0`, `"round":1`, "line 3: sample 1 is not the one that the seed puts there"},
+		"another block": {blocks, 3, `"block":0`, `"block":1`, "line 3: sample 1 is not the one that the seed puts there"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, edit(t, journals[c.of], c.line, c.match, c.by), c.want)
+			refused(t, strings.Join(edit(t, journals[c.of], c.line, c.match, c.by), ""), c.want, "")
 		})
 	}
 	for name, c := range map[string]struct {
@@ -200,39 +216,70 @@ func TestCheckRefuses(t *testing.T) {
 		"an index that is left out": {blocks, func(t *testing.T, l lines) lines {
 			return slices.Delete(l, 4, 5)[:80]
 		}, "line 5: the sample's index is 4 instead of 3"},
+		"the control as a cell": {blocks, func(t *testing.T, l lines) lines {
+			at := slices.IndexFunc(l, func(line string) bool { return strings.Contains(line, `"control":true,`) })
+			return edit(t, l, at+1, `"control":true,`, "")
+		}, " is not the one that the seed puts there"},
+		"a contrast of two baselines": {blocks, func(t *testing.T, l lines) lines {
+			l = edit(t, l, 1, `"order":`, `"contrasts":[{"a":1,"b":0}],"order":`)
+			l = edit(t, l, 1, `"baseline":0`, `"baseline":1`)
+			return edit(t, l, 1, `"flags":`, `"against":0,"flags":`)
+		}, "line 1: contrast 0 is of the cells 1 and 0, which have different baselines"},
 		"a cell of a pair twice": {pairs, func(t *testing.T, l lines) lines {
 			return edit(t, l, 3, `"cell":\d`, regexp.MustCompile(`"cell":\d`).FindString(l[1]))
 		}, "line 3: the sample, of cell "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, c.change(t, slices.Clone(journals[c.of])), c.want)
+			refused(t, strings.Join(c.change(t, slices.Clone(journals[c.of])), ""), c.want, "")
 		})
 	}
 }
 
-// refused asserts that a journal gives a one-line error with a hint.
-func refused(t *testing.T, lines []string, want string) {
-	t.Helper()
+// A contradiction may be of another version of gorun, which the hint names.
+func TestContradictionNamesTheWriter(t *testing.T) {
+	lines := edit(t, recorded(t)["primes"], 2, `"index":0`, `"index":1`)
 	_, err := check(lines)
-	require.ErrorContains(t, err, want)
-	assert.NotContains(t, err.Error(), "\n")
-	assert.NotEmpty(t, hint.Of(err))
+	require.EqualError(t, err, "line 2: the sample's index is 1 instead of 0")
+	header, _ := tree(t, lines[0])
+	version := header["header"].(map[string]any)["tool"].(map[string]any)["version"].(string)
+	assert.Contains(t, hint.Of(err), "unchanged copy of the file, or read it with the gorun that wrote it, version "+version)
 }
 
-// An error names the file and a remedy.
-func TestRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.jsonl")
-	lines := recorded(t)["primes"]
-	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
-	rec, err := journal.Read(path, experiments.Known)
-	require.NoError(t, err)
-	assert.Len(t, rec.Run.Samples, 1)
-
-	lines = edit(t, slices.Clone(lines), 2, `"index":0`, `"index":1`)
-	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
-	_, err = journal.Read(path, experiments.Known)
-	require.ErrorContains(t, err, path+": line 2: the sample's index is 1")
-	assert.Contains(t, hint.Of(err), fmt.Sprintf("version %s", rec.Run.Tool.Version))
-	_, err = journal.Read(path+"x", experiments.Known)
-	require.ErrorIs(t, err, os.ErrNotExist)
+// What --format json prints of each real run is read as the journal is, and checked too.
+func TestReadJSON(t *testing.T) {
+	path := journalPath(t)
+	readAs := func(text string) (*result.Run, error) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return ReadJSON(path, experiments.Known, assert.AnError)
+	}
+	var matrix string
+	for name, lines := range recorded(t) {
+		rec, err := check(lines)
+		require.NoError(t, err)
+		var printed strings.Builder
+		require.NoError(t, render.JSON(&printed, rec.Run(), term.Options{}))
+		run, err := readAs(printed.String())
+		require.NoError(t, err, name)
+		want, err := json.Marshal(rec.Run())
+		require.NoError(t, err)
+		got, err := json.Marshal(run)
+		require.NoError(t, err)
+		assert.JSONEq(t, string(want), string(got), name)
+		if name == "matrix" {
+			matrix = printed.String()
+		}
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"no run":         {"{}", assert.AnError.Error()},
+		"another schema": {`{"schema": "gorun/v1"}`, `its schema is "gorun/v1"`},
+		"another type":   {strings.Replace(matrix, `"samples": [`, `"samples": 1, "was": [`, 1), "it is not the JSON of a run"},
+		"no such cell":   {strings.Replace(matrix, `"baseline": 0`, `"baseline": 9`, 1), "contradict each other: the baseline is cell 9 of 4"},
+		"a sample":       {strings.Replace(matrix, `"index": 5`, `"index": 6`, 1), "contradict each other: sample 5: the sample's index is 6"},
+		"a verdict":      {regexp.MustCompile(`("verdict": \{\s*"kind": ")[^"]*`).ReplaceAllString(matrix, "${1}mixed"), "cell 1 of the footer: verdict: kind"},
+	} {
+		require.NotEqual(t, matrix, c.text, name)
+		_, err := readAs(c.text)
+		require.ErrorContains(t, err, c.want, name)
+		assert.True(t, name == "no run" || hint.Of(err) != "" && strings.HasPrefix(err.Error(), path), name)
+	}
 }

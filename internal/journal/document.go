@@ -1,0 +1,59 @@
+package journal
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// ReadJSON reads a run that --format json printed, and checks it as a journal is checked. If the file holds none, it returns the
+// error of reading it as a journal.
+func ReadJSON(path string, columns Columns, noJournal error) (*result.Run, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	run := new(result.Run)
+	invalid := json.Unmarshal(text, run)
+	if run.Schema == "" {
+		return nil, noJournal
+	}
+	err = checkSchema(run)
+	if err == nil && invalid != nil {
+		err = hint.With(errors.New("it is not the JSON of a run"), "give an unchanged output of --format json")
+	}
+	if err == nil {
+		if err = checkRun(run, columns); err != nil {
+			err = hint.With(fmt.Errorf("its parts contradict each other: %w", err), way(run.Tool))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return run, nil
+}
+
+// checkRun checks a run as if its parts were the lines of a journal. Its cells get the verdicts that follow from its samples.
+func checkRun(run *result.Run, columns Columns) error {
+	header := run.Header()
+	c := newChecker(columns)
+	if err := c.header(header); err != nil {
+		return err
+	}
+	taken := slices.Clone(run.Samples) // a run may show them in another order
+	slices.SortStableFunc(taken, func(a, b result.Sample) int { return cmp.Compare(a.Index, b.Index) })
+	for i := range taken {
+		if err := c.sample(&taken[i]); err != nil {
+			return fmt.Errorf("sample %d: %w", i, err)
+		}
+	}
+	err := c.footer(&result.Footer{Samples: len(taken), Summary: run.Summary, Cells: run.Cells})
+	run.Matrix, run.Cells = header.Matrix, header.Cells
+	return err
+}

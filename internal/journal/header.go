@@ -1,0 +1,74 @@
+package journal
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/result"
+)
+
+// checkCells checks the cells of the header.
+func checkCells(cells []result.Cell) error {
+	named := map[string]int{}
+	for i, cell := range cells {
+		if first, found := named[cell.Name]; found {
+			return fmt.Errorf("cells %d and %d both have the name %q", first, i, cell.Name)
+		}
+		named[cell.Name] = i
+		if cell.Summary != nil || cell.Verdict != nil || cell.Verdicts != nil || cell.Words != "" || cell.Layouts != nil {
+			return fmt.Errorf("cell %d has a verdict or a summary, before the first sample", i)
+		}
+		for _, name := range slices.Sorted(maps.Keys(cell.CPUs)) {
+			list := cell.CPUs[name]
+			if set, err := cpuset.Parse(list.List); err != nil || set.Len() != list.Count {
+				return fmt.Errorf("cell %d: %q of %q is not a list of %d CPUs", i, list.List, name, list.Count)
+			}
+		}
+		for _, word := range cell.Command {
+			name, value, given := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+			if flag, known := cell.Flags[name]; given && known && value != flag {
+				return fmt.Errorf("cell %d has the value %q of --%s, and %q in its command", i, flag, name, word)
+			}
+		}
+	}
+	return nil
+}
+
+// checkCompared checks that each cell is compared with a baseline, and each contrast is of two cells with the same one.
+func checkCompared(run *result.Run) error {
+	m, cells := run.Matrix, len(run.Cells)
+	if m.Baseline < 0 || m.Baseline >= cells {
+		return fmt.Errorf("the baseline is cell %d of %d", m.Baseline, cells)
+	}
+	for _, share := range []struct {
+		name  string
+		value float64
+	}{{"error rate", m.Alpha}, {"margin", m.Margin}, {"precision", m.Precision}} {
+		if !(share.value > 0 && share.value < 1) && m.Order.Design != result.Rows {
+			return fmt.Errorf("the %s, %v, is not between 0 and 1", share.name, share.value)
+		}
+	}
+	for i := range run.Cells {
+		if against := run.Against(i); against < 0 || against >= cells || run.Against(against) != against {
+			return fmt.Errorf("cell %d is compared with cell %d, which is not a baseline", i, against)
+		}
+	}
+	for i, c := range m.Contrasts {
+		if min(c.A, c.B) < 0 || max(c.A, c.B) >= cells {
+			return fmt.Errorf("contrast %d, of the cells %d and %d, is not among the %d cells", i, c.A, c.B, cells)
+		}
+		if run.Against(c.A) != run.Against(c.B) {
+			return fmt.Errorf("contrast %d is of the cells %d and %d, which have different baselines", i, c.A, c.B)
+		}
+	}
+	return nil
+}
+
+// judgedAlready reports whether a design has verdicts, before the first sample.
+func judgedAlready(m *result.Matrix) bool {
+	return m.Control != nil || m.Controls != nil || m.ControlVerdicts != nil || m.Ranking != nil || m.Groups != nil ||
+		slices.ContainsFunc(m.Contrasts, func(c result.Contrast) bool { return c.Verdict != nil || c.Verdicts != nil })
+}

@@ -1,0 +1,175 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"gorun/internal/column"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// read reads a journal. Its last line may be broken or incomplete. Lines are compared with each other when all have been read: a
+// footer that counts other samples says more than the first sample after a gap.
+func read(r io.Reader, columns Columns) (*Recording, error) {
+	var o outline
+	whole, torn, err := o.read(r)
+	if err != nil {
+		return nil, err
+	}
+	c := newChecker(columns)
+	for i, line := range o.lines {
+		if err := c.take(line); err != nil {
+			return nil, hint.With(fmt.Errorf("line %d: %w", i+1, err), way(c.run.Tool))
+		}
+	}
+	c.end(whole, torn)
+	return &c.Recording, nil
+}
+
+// ReadHeader reads the journal in a regular file as if it had no samples. It does not wait for the writer of a FIFO.
+func ReadHeader(path string) (*result.Run, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	line, err := readLine(bufio.NewReader(file), nil)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := read(bytes.NewReader(line), func(string) (column.List, bool) { return column.Common(), false })
+	if err != nil {
+		return nil, err
+	}
+	return rec.run, nil
+}
+
+// outline holds lines in a right order: a header, samples, and footers that count them.
+type outline struct {
+	lines    []result.Line
+	samples  int
+	ended    bool // the last line is a footer
+	warnings []result.Warning
+}
+
+// read adds all lines of a journal. whole is the number of bytes of the complete ones; torn reports whether a broken or
+// incomplete last line was left out.
+func (o *outline) read(r io.Reader) (whole int64, torn bool, err error) {
+	var broken error // of the line before
+	var text []byte
+	in := bufio.NewReaderSize(r, 1<<16)
+	if err := another(in); err != nil {
+		return 0, false, err
+	}
+	for number := 1; ; number++ {
+		text, err = readLine(in, text[:0])
+		if err != nil && err != io.EOF {
+			return 0, false, err
+		}
+		if len(text) == 0 {
+			break
+		}
+		if broken != nil {
+			return 0, false, broken
+		}
+		if err == io.EOF {
+			torn = true
+			break
+		}
+		line := text[:len(text)-1]
+		err = verify(line)
+		if err != nil && !(errors.Is(err, errNoChecksum) && json.Valid(line)) {
+			broken = fmt.Errorf("line %d is broken: %w", number, err)
+			continue
+		}
+		if err = o.add(line, err); err != nil {
+			return 0, false, fmt.Errorf("line %d: %w", number, err)
+		}
+		whole += int64(len(text))
+	}
+	if o.lines == nil {
+		err := errors.New("it contains no complete line of a journal")
+		if broken != nil {
+			err = fmt.Errorf("%w: %w", err, broken)
+		}
+		return 0, false, hint.With(err, noJournal)
+	}
+	return whole, torn || broken != nil, nil
+}
+
+// add adds the next line. unverified is the error of its checksum. A run that is resumed after a footer writes another when it
+// has taken samples.
+func (o *outline) add(text []byte, unverified error) error {
+	line, err := decode(text, unverified)
+	if err != nil {
+		return err
+	}
+	way := asWritten
+	switch f := line.Footer; {
+	case o.lines == nil && line.Header == nil:
+		err = errors.New("it comes before the header")
+	case o.lines != nil && line.Header != nil:
+		err, way = errors.New("a second header"), "a journal holds one run: split the file"
+	case line.Header != nil && len(line.Header.Samples) > 0:
+		err = errors.New("the header holds samples")
+	case line.Header != nil:
+		o.warnings = line.Header.Warnings
+	case line.Sample != nil:
+		o.samples, o.ended = o.samples+1, false
+	case o.ended:
+		err = errors.New("a second footer, without a sample between the two")
+	case f.Samples != o.samples:
+		err = fmt.Errorf("the footer counts %d samples, but %d come before it", f.Samples, o.samples)
+		way = "lines were lost or added after the run: use an unchanged copy of the file"
+	case len(f.Warnings) < len(o.warnings) || !slices.Equal(f.Warnings[:len(o.warnings)], o.warnings):
+		err = errors.New("the footer does not begin with the earlier warnings of the run")
+	default:
+		o.ended, o.warnings = true, f.Warnings
+	}
+	if err != nil {
+		return hint.With(err, way)
+	}
+	o.lines = append(o.lines, line)
+	return nil
+}
+
+// decode reads the JSON of a line whose checksum gave an error or nil.
+func decode(text []byte, unverified error) (line result.Line, err error) {
+	err = json.Unmarshal(text, &line)
+	if line.Header != nil { // before the errors: another schema may have other types and no checksum
+		if err := checkSchema(line.Header); err != nil {
+			return line, err
+		}
+	}
+	kinds := 0
+	for _, is := range []bool{line.Header != nil, line.Sample != nil, line.Footer != nil} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case unverified != nil:
+		err = unverified
+	case err != nil:
+		err = inWords(err)
+	case kinds != 1:
+		err = fmt.Errorf("a line must be exactly one of header, sample and footer, but this one has %d of them", kinds)
+	default:
+		return line, nil
+	}
+	return line, hint.With(err, asWritten)
+}

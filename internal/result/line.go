@@ -1,0 +1,42 @@
+package result
+
+import "slices"
+
+// Line is one line of a journal (JSON Lines): exactly one of its fields is set. The first is the header, then come
+// samples in the order in which they were taken, and a footer if the run ended normally. A run that is resumed after
+// its footer writes another one when it ends again: the last one counts. Package journal adds the line's checksum.
+type Line struct {
+	Header *Run    `json:"header,omitempty"` // without samples
+	Sample *Sample `json:"sample,omitempty"`
+	Footer *Footer `json:"footer,omitempty"`
+}
+
+// Footer holds the results derived at the end of the run.
+type Footer struct {
+	Samples  int       `json:"samples"` // lines of samples before it
+	Summary  *Summary  `json:"summary,omitempty"`
+	Cells    []Cell    `json:"cells,omitempty"` // of a matrix, with their verdicts
+	Findings []Finding `json:"findings"`
+	Warnings []Warning `json:"warnings"`
+	Partial  bool      `json:"partial"`
+}
+
+// Header returns a copy of the run as it was before its first sample: without what follows from samples.
+func (r *Run) Header() *Run {
+	header := *r
+	header.Samples, header.Summary, header.Cells = []Sample{}, nil, slices.Clone(r.Cells)
+	for i := range header.Cells {
+		cell := &header.Cells[i]
+		cell.Summary, cell.Verdict, cell.Verdicts, cell.Words, cell.Layouts = nil, nil, nil, "", nil
+	}
+	if r.Matrix != nil {
+		m := *r.Matrix
+		m.Control, m.Controls, m.ControlVerdicts, m.Ranking, m.Groups = nil, nil, nil, nil, nil
+		m.Contrasts = slices.Clone(m.Contrasts)
+		for i := range m.Contrasts {
+			m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = nil, nil
+		}
+		header.Matrix = &m
+	}
+	return &header
+}
