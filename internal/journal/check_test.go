@@ -184,8 +184,8 @@ func TestContradictions(t *testing.T) {
 		"an unknown design": {
 			pairs, 1, `"design":"pairs"`, `"design":"tombola"`, `line 1: this gorun does not know the design "tombola"`,
 		},
-		"no error rate": {pairs, 1, `"alpha":[0-9.]+`, `"alpha":0`, "line 1: the error rate, 0, is not between 0 and 1"},
-		"a margin of 1": {blocks, 1, `"margin":[0-9.]+`, `"margin":1`, "line 1: the margin, 1, is not between 0 and 1"},
+		"no error rate":          {pairs, 1, `"alpha":[0-9.]+`, `"alpha":0`, "line 1: the error rate, 0, is not between 0 and 1"},
+		"a margin of 1":          {blocks, 1, `"margin":[0-9.]+`, `"margin":1`, "line 1: the margin, 1, is not between 0 and 1"},
 		"cells without a matrix": {blocks, 1, `"matrix":`, `"mat":`, "line 1: the header has cells, but not how they are compared"},
 		"a negative baseline":    {pairs, 1, `"baseline":0`, `"baseline":-1`, "line 1: the baseline is cell -1 of 2"},
 		"a baseline that is none": {
