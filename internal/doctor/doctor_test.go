@@ -275,7 +275,7 @@ func TestOneCPU(t *testing.T) {
 	r := Examine(t.Context(), Subject{Root: root, Machine: m})
 	assert.False(t, r.Ready)
 	assert.Equal(t, Unfit, found(t, r, "cpus").Level)
-	assert.True(t, strings.HasPrefix(r.answer()[0], "Not ready: cpus: 1 of 4 CPUs online: 2"), r.answer())
+	assert.True(t, strings.HasPrefix(r.answer()[0], "Not ready: cpus: 1 of 4 online CPUs: 2"), r.answer())
 }
 
 // What a trial found decides whether the machine is ready.

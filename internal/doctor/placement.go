@@ -20,7 +20,7 @@ import (
 func cpus(s Subject, _ *Trial) *Condition {
 	m := s.Machine
 	allowed, online := m.Allowed(), m.Counts().Online
-	c := &Condition{Level: OK, Value: fmt.Sprintf("%d of %s online: %s", allowed.Len(), units.Things(online, "CPU"), allowed)}
+	c := &Condition{Level: OK, Value: fmt.Sprintf("%d of %s: %s", allowed.Len(), units.Things(online, "online CPU"), allowed)}
 	if allowed.Len() < online {
 		var why []string
 		for _, cpu := range m.CPUs {

@@ -397,7 +397,7 @@ func (b *Board) Standing() result.Standing {
 	}
 	s := result.Standing{
 		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
-		Control: b.unsettled(), Figures: m.Figures, Cells: b.cells,
+		Control: b.unsettled(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
 	}
 	if !b.Done() {
 		s.Running = b.run.Cells[b.Next().Cell].Name

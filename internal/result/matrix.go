@@ -350,14 +350,15 @@ type Standing struct {
 	Elapsed float64
 	Left    float64 // seconds, at most; negative: not known
 	Control stats.Verdict
-	Figures []Figure // that are judged in addition to the deciding one
+	Label   string   // of the figure that decides
+	Figures []Figure // that are judged in addition
 	Cells   []StandingCell
 }
 
 // StandingCell is one cell of a Standing.
 type StandingCell struct {
 	Name     string
-	Seconds  float64 // median so far; 0: none yet
+	Seconds  float64 // median so far, as the verdict has it: the inverse of a rate; 0: none yet
 	Open     bool    // still sampled
 	Baseline bool    // others are compared with it
 	Verdict  stats.Verdict

@@ -133,14 +133,13 @@ func scoreHead(standing result.Standing) string {
 	if standing.Left >= 0 {
 		parts = append(parts, "at most "+clock(standing.Left)+" left")
 	}
-	parts = append(parts, units.Things(standing.Samples, "sample"))
-	if standing.Control.Kind != "" {
-		parts = append(parts, "control "+scoreControl(standing.Control))
-	}
 	if standing.Running != "" {
 		parts = append(parts, "runs "+standing.Running)
 	}
-	return strings.Join(parts, " · ")
+	if standing.Control.Kind != "" {
+		parts = append(parts, "control "+scoreControl(standing.Control))
+	}
+	return strings.Join(append(parts, units.Things(standing.Samples, "sample")), " · ")
 }
 
 func scoreControl(v stats.Verdict) string {
@@ -161,7 +160,7 @@ func soFar(v stats.Verdict) string {
 	if v.Rounds == 0 || v.Typical.Lo == 0 || v.Typical.Hi == math.MaxFloat64 {
 		return ""
 	}
-	open := stats.Verdict{Kind: stats.CantTell, Typical: v.Typical, Margin: v.Margin, Step: v.Step}
+	open := stats.Verdict{Kind: stats.CantTell, Typical: v.Typical, Margin: v.Margin, Step: v.Step, Rate: v.Rate, Amount: v.Amount}
 	return strings.TrimPrefix(open.String(), string(stats.CantTell)+": ")
 }
 
@@ -172,7 +171,13 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 		medians = append(medians, cell.Seconds)
 	}
 	show := units.CommonUnit(medians)
-	columns := []Column{Left("cell"), Right("time"), Left("difference"), Left("verdict")}
+	switch v := standing.Control; {
+	case v.Rate:
+		show = func(x float64) string { return units.Large(1 / x) }
+	case v.Amount:
+		show = units.Large
+	}
+	columns := []Column{Left("cell"), Right(cmp.Or(standing.Label, "time")), Left("difference"), Left("verdict")}
 	rows := make([][]string, len(order))
 	for i, n := range order {
 		cell := standing.Cells[n]

@@ -61,7 +61,7 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		board.Erase() // nothing more
 		assert.Equal(t, []string{
 			"\r" + strings.Join([]string{
-				"12 rounds · 1m1s · at most 1m23s left · 120 samples · control −1.2% to +3.4% · runs workers=2",
+				"12 rounds · 1m1s · at most 1m23s left · runs workers=2 · control −1.2% to +3.4% · 120 samples",
 				"  cell          time  difference      verdict",
 				"  workers=0  0.161 s  −1.2% to +3.4%  open",
 				"  workers=1  0.171 s  −1.2% to +3.4%  baseline",
@@ -69,7 +69,7 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 				"  new              -                  open\x1b[K",
 			}, "\x1b[K\r\n"),
 			"\r\x1b[5A" + strings.Join([]string{
-				"12 of 25 rounds · 1m1s · 120 samples · control same",
+				"12 of 25 rounds · 1m1s · control same · 120 samples",
 				"  cell          time  difference      verdict",
 				"  workers=0  0.161 s  −1.2% to +3.4%  open",
 				"  workers=1  0.171 s  −1.2% to +3.4%  baseline",
@@ -83,6 +83,21 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		board.Draw(now)
 		assert.True(t, strings.HasPrefix(out.seen()[3], "\r12 of"), "what was printed in between is kept")
 	})
+}
+
+// The median and the difference of a rate are those of the rate, not of the time that it stands for.
+func TestScoreboardOfARate(t *testing.T) {
+	now := standing(2)
+	now.Label, now.Control.Rate = "requests", true
+	for i := range now.Cells {
+		now.Cells[i].Seconds, now.Cells[i].Verdict.Rate = 1/60210.0, true
+	}
+	assert.Equal(t, []string{
+		"12 rounds · 1m1s · at most 1m23s left · runs workers=2 · control −3.3% to +1.3% · 120 samples",
+		"  cell       requests  difference      verdict",
+		"  workers=0    60.2 k  −3.3% to +1.3%  open",
+		"  workers=1    60.2 k  −3.3% to +1.3%  baseline",
+	}, scoreLines(now, terminal))
 }
 
 func TestScoreboardIsDrawnFourTimesASecond(t *testing.T) {

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,18 +157,27 @@ func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.P
 }
 
 // CellPhrases returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
-// figure, with its name. Undecided verdicts on other figures, and those of the second family without a difference, are for
-// opts.Verbose. Figures that only some cells can have are left to the experiment's own table.
+// figure, with its name. Undecided verdicts on other figures, unless more is known of these, and those of the second family without
+// a difference, are for opts.Verbose. Figures that only some cells can have are left to the experiment's own table.
 func CellPhrases(run *result.Run, i int, opts term.Options) []term.Phrase {
 	phrases := []term.Phrase{CellWords(run, i, opts)}
+	decides := run.Cells[i].Verdict
 	for _, figure := range run.Matrix.Figures {
 		v, judged := run.Cells[i].Verdicts[figure.Column]
-		silent := v.Kind == stats.CantTell || figure.Second && v.Kind == stats.Same
-		if judged && figure.Cells == 0 && (opts.Verbose || run.Cells[i].Verdict == nil || !silent) {
+		silent := v.Kind == stats.CantTell && (figure.Second || !moreIsKnown(v, decides)) || figure.Second && v.Kind == stats.Same
+		if judged && figure.Cells == 0 && (opts.Verbose || decides == nil || !silent) {
 			phrases = append(phrases, FigureWords(figure, v, opts))
 		}
 	}
 	return phrases
+}
+
+// moreIsKnown reports whether the interval of one undecided verdict is at most half as wide as that of another: on a busy machine CPU
+// time often says what wall time cannot.
+func moreIsKnown(v stats.Verdict, than *stats.Verdict) bool {
+	width := func(e stats.Effect) float64 { return math.Log(e.Hi / e.Lo) }
+	return than != nil && than.Kind == stats.CantTell && v.Typical.Bounded() &&
+		(!than.Typical.Bounded() || 2*width(v.Typical) <= width(than.Typical))
 }
 
 // verdictsOf returns what was found of a cell. Where the ratio of the times that stand before it is not within the interval, since

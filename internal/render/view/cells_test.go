@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -38,7 +39,34 @@ func TestEveryColumnStyleIsShown(t *testing.T) {
 	}
 }
 
-// What is undecided has a next step: the command that decides it, and how long that takes.
+// Where wall time decides nothing, what is known at least twice as exactly is shown too.
+func TestCellPhrases(t *testing.T) {
+	verdict := func(kind stats.Kind, lo, hi float64) stats.Verdict {
+		return stats.Verdict{Kind: kind, Typical: stats.Effect{Ratio: 1, Lo: lo, Hi: hi}, Margin: 0.02, Step: 0.001}
+	}
+	open, never := verdict(stats.CantTell, 0.8, 1.3), verdict(stats.CantTell, 0, math.MaxFloat64)
+	for name, c := range map[string]struct {
+		decides, other stats.Verdict
+		second         bool
+		want           int
+	}{
+		"more is known":         {open, verdict(stats.CantTell, 0.99, 1.04), false, 2},
+		"nothing else is known": {never, open, false, 2},
+		"hardly more":           {open, verdict(stats.CantTell, 0.85, 1.2), false, 1},
+		"not bounded":           {never, never, false, 1},
+		"of the second family":  {open, verdict(stats.CantTell, 0.99, 1.04), true, 1},
+		"decided":               {verdict(stats.Same, 0.99, 1.01), verdict(stats.CantTell, 0.999, 1.04), false, 1},
+		"both decided":          {verdict(stats.Same, 0.99, 1.01), verdict(stats.Slower, 1.03, 1.04), false, 2},
+	} {
+		run := &result.Run{
+			Matrix: &result.Matrix{Figures: []result.Figure{{Column: "cpu_seconds", Label: "CPU time", Second: c.second}}},
+			Cells:  []result.Cell{{}, {Verdict: &c.decides, Verdicts: map[string]stats.Verdict{"cpu_seconds": c.other}}},
+		}
+		assert.Len(t, CellPhrases(run, 1, term.Options{}), c.want, name)
+	}
+}
+
+// What is undecided has a next step: the command that decides it.
 func TestNextBlock(t *testing.T) {
 	run := func(rounds int, forecast *stats.Forecast, command ...string) *result.Run {
 		return &result.Run{
@@ -56,27 +84,27 @@ func TestNextBlock(t *testing.T) {
 	}{
 		{
 			run(0, soon, "matrix", "primes", "--workers", "2,3", "--budget=20s", "--out", "a b.jsonl"),
-			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out 'a b.jsonl' (40s more)",
+			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out 'a b.jsonl'",
 		},
 		{
 			run(0, soon, "matrix", "primes", "--workers", "2,3", "--budget", "20s", "--resume", "--out=a"),
-			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out=a (40s more)",
+			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out=a",
 		},
 		{
 			run(9, soon, "matrix", "primes", "--samples", "9", "--workers", "2,3", "--out=a"),
-			"next: gorun matrix primes --budget 1m0s --samples 0 --workers 2,3 (1m0s)",
+			"next: gorun matrix primes --budget 1m0s --samples 0 --workers 2,3",
 		},
-		{run(9, soon, "primes", "--samples=9", "--out", "a"), "next: gorun primes --budget 1m0s (1m0s)"},
-		{run(9, soon, "primes", "-r9", "-w", "1"), "next: gorun primes --budget 1m0s -w 1 (1m0s)"},
-		{run(9, soon, "ab", "-r=9", "a", "b -r 9"), "next: gorun ab --budget 1m0s --samples 0 a 'b -r 9' (1m0s)"},
+		{run(9, soon, "primes", "--samples=9", "--out", "a"), "next: gorun primes --budget 1m0s"},
+		{run(9, soon, "primes", "-r9", "-w", "1"), "next: gorun primes --budget 1m0s -w 1"},
+		{run(9, soon, "ab", "-r=9", "a", "b -r 9"), "next: gorun ab --budget 1m0s --samples 0 a 'b -r 9'"},
 		{
 			run(9, soon, "primes", "--placements", "a,b", "-r", "9", "--", "sh", "-r", "9"),
-			"next: gorun primes --budget 1m0s --samples 0 --placements a,b -- sh -r 9 (1m0s)",
+			"next: gorun primes --budget 1m0s --samples 0 --placements a,b -- sh -r 9",
 		},
-		{limited, "next: gorun bench --budget 1m10s --resume --out=a . (40s more)"},
+		{limited, "next: gorun bench --budget 1m10s --resume --out=a ."},
 		{
 			run(0, soon, "primes", "--", "sh", "--budget", "3"),
-			"next: gorun primes --budget 1m0s -- sh --budget 3 (1m0s)",
+			"next: gorun primes --budget 1m0s -- sh --budget 3",
 		},
 		{run(0, &stats.Forecast{Kind: stats.Resolution, Seconds: 5, Resolution: 0.06}, "matrix", "primes"), ""},
 		{run(0, nil, "matrix", "primes"), ""},
