@@ -24,7 +24,7 @@ func TestDryRunReadsTheMachineOnce(t *testing.T) {
 			var errs strings.Builder
 			e := defaultEnv()
 			e.Stdout, e.Stderr = io.Discard, &errs
-			require.Zero(t, execute(dryRunOn(c.args, sysroot), e), errs.String())
+			require.Zero(t, execute(t.Context(), dryRunOn(c.args, sysroot), e), errs.String())
 			all := 0
 			for name, n := range opened() {
 				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {

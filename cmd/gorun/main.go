@@ -4,18 +4,34 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
 	"runtime"
+	"slices"
+	"syscall"
 
 	"gorun/internal/child"
 )
 
 // Only the main goroutine runs on the main thread. The main thread cannot end before the process does, so it must never get a
-// setting that cannot be undone. Workers run on the other threads.
+// setting that cannot be undone. All work is done on the other threads.
 func init() { runtime.LockOSThread() }
 
 func main() {
-	if c, args, ok := child.Find(inner[:], os.Args[1:]); ok {
-		os.Exit(finish(os.Stderr, func(ctx context.Context) error { return c.Run(ctx, os.Stdin, os.Stdout, args) }))
+	go func() { os.Exit(begin(os.Args[1:])) }()
+	select {}
+}
+
+// begin executes a command line, of a user or of gorun itself, and returns the exit code.
+func begin(args []string) int {
+	ctx, _ := signal.NotifyContext(context.Background(), heeded()...)
+	if c, rest, ok := child.Find(inner[:], args); ok {
+		return finish(os.Stderr, c.Run(ctx, os.Stdin, os.Stdout, rest))
 	}
-	os.Exit(execute(os.Args[1:], defaultEnv()))
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing returns EPIPE and open files are closed
+	return execute(ctx, args, defaultEnv())
+}
+
+// heeded returns the signals that interrupt a run: not those that gorun's parent had it ignore, as nohup(1) does.
+func heeded() []os.Signal {
+	return slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}, signal.Ignored)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -44,9 +45,10 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 	var errs lines
 	e := defaultEnv()
 	e.Stdout, e.Stderr = &out, &errs
+	ctx, interrupt := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() {
-		code <- execute([]string{
+		code <- execute(ctx, []string{
 			"primes", "--limit", "20000", "--workers", "30", "--samples", "3", "--format", "json",
 			"--metrics-listen", "127.0.0.1:0", "--metrics-linger", "1h",
 		}, e)
@@ -76,9 +78,7 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 	assert.Contains(t, text, `gorun_run_info{dispatch="goroutine",experiment="primes"`)
 	assert.Positive(t, series(text, "go_sched_gomaxprocs_threads"))
 
-	self, err := os.FindProcess(os.Getpid())
-	require.NoError(t, err)
-	require.NoError(t, self.Signal(os.Interrupt)) // ends the linger; the run is over and whole
+	interrupt() // ends the linger; the run is over and whole
 	assert.Equal(t, exitDone, tests.Receive(t, "end", code))
 	var doc result.Run
 	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))

@@ -36,7 +36,7 @@ func oddRun(t *testing.T, content map[string]string, args ...string) (run result
 	e := defaultEnv()
 	e.Root, e.Stdout, e.Stderr = odd{e.Root, content}, &out, &errs
 	e.Self.Argv = []string{"gorun"} // see TestMain
-	require.Zero(t, execute(args, e), errs.String())
+	require.Zero(t, execute(t.Context(), args, e), errs.String())
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &run))
 	return run
 }

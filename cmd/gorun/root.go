@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -38,28 +35,21 @@ var (
 	errNotReady    = errors.New("not ready")
 )
 
-// execute executes one command line and returns the exit code. In every command, a stdout that fails is an error.
-func execute(args []string, e env) int {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing returns EPIPE and open files are closed
-	return finish(e.Stderr, func(ctx context.Context) error {
-		e.Args = args
-		cmd := newRoot(e, args...)
-		cmd.SetArgs(args)
-		err := cmd.ExecuteContext(ctx)
-		if out, ok := e.Stdout.(*output.Stdout); ok && err == nil {
-			err = out.Err()
-		}
-		return err
-	})
+// execute executes a user's command line until ctx ends, and returns the exit code. In every command, a stdout that fails is an
+// error.
+func execute(ctx context.Context, args []string, e env) int {
+	e.Args = args
+	cmd := newRoot(e, args...)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if out, ok := e.Stdout.(*output.Stdout); ok && err == nil {
+		err = out.Err()
+	}
+	return finish(e.Stderr, err)
 }
 
-// finish calls do, reports its error, and returns the exit code. The signals that interrupt a run end ctx.
-func finish(stderr io.Writer, do func(ctx context.Context) error) int {
-	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
-	defer stop()
-	done := make(chan error)
-	go func() { done <- do(ctx) }() // not on the main thread: see init
-	err := <-done
+// finish reports the error of a command, and returns the exit code.
+func finish(stderr io.Writer, err error) int {
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
 		errors.Is(err, errNotReady) ||
 		errors.Is(err, output.ErrNoReader) || errors.As(err, new(experiment.Status)) // already reported
@@ -67,11 +57,6 @@ func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 		child.Report(stderr, err)
 	}
 	return exitCode(err)
-}
-
-// heeded returns the signals that interrupt a run: not those that gorun's parent had it ignore, as nohup(1) does.
-func heeded() []os.Signal {
-	return slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}, signal.Ignored)
 }
 
 func exitCode(err error) int {
@@ -169,7 +154,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	if len(all) > 1 {
 		root.AddCommand(newTopics(e, root)...)
 	}
-	root.CompletionOptions.HiddenDefaultCmd = false
+	root.CompletionOptions.DisableDefaultCmd = len(all) == 1
 	forEach(root, func(cmd *cobra.Command) {
 		cmd.Flags().SortFlags = false
 		cmd.Flags().VisitAll(experiment.RefuseEmpty)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,7 @@ import (
 var version = "0.1.0-dev"
 
 // tool returns the name, version and commit of this program. The commit is from the record of the build.
-func tool() result.Tool {
+var tool = sync.OnceValue(func() result.Tool {
 	t := result.Tool{Name: "gorun", Version: version, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -31,7 +32,7 @@ func tool() result.Tool {
 		}
 	}
 	return t
-}
+})
 
 // versionText returns the version, the commit and the Go release, each on its own line.
 func versionText() string {
