@@ -1,7 +1,7 @@
 package linux
 
 import (
-	"errors"
+	"cmp"
 	"io/fs"
 	"syscall"
 
@@ -55,7 +55,7 @@ func CountUsage() func() (Usage, error) {
 	before, unread := ProcessUsage()
 	return func() (Usage, error) {
 		after, err := ProcessUsage()
-		return after.Sub(before), errors.Join(unread, err)
+		return after.Sub(before), cmp.Or(unread, err)
 	}
 }
 

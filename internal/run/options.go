@@ -147,7 +147,8 @@ func (f *resultFlags) exports() []export {
 // FailOnUsage is the usage of --fail-on.
 const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`, joined by commas:\n" +
 	"slower or worse, faster or better, difference, undecided; 'slower>5%': by more than 5%, at the lower end of\n" +
-	"the interval; 'cpu:slower', 'memory:worse>5%', 'p99-ns:worse': by CPU time, peak memory, a metric or a unit"
+	"the interval; 'cpu:slower', 'memory:worse>5%', 'p99-ns:worse': by CPU time, peak memory, a metric or a unit,\n" +
+	"where the run judges it"
 
 // VerboseUsage is the usage of --verbose.
 const VerboseUsage = "show more in a table: all figures, the verdict on each of them and what more rounds\n" +
