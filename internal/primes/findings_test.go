@@ -17,9 +17,8 @@ func TestExplain(t *testing.T) {
 	off := 17
 	// a run of 10 s on 4 CPUs, all busy
 	calm := func() (Cell, result.Sample) {
-		return Cell{
-			Options: Options{Workers: 100, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4,
-		}, result.Sample{
+		c := Cell{Options: Options{Workers: 100, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4}
+		return c, result.Sample{
 			Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
 			Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
 			Quality: result.Quality{Signals: result.Signals{

@@ -156,9 +156,9 @@ func (r *Race) Rounds() int { return r.rounds }
 // Next returns the order of the next round.
 func (r *Race) Next() Round { return r.order.round(r.rounds, r.live) }
 
-// Add adds the seconds of the samples of a round that Next returned, in the order in which they were taken. Then the cells that have been
-// sampled enough leave the race. A block with a missing or invalid sample is left out completely: no bet is made on
-// it. Leaving out that sample alone would be unfair if samples are lost because they are slow.
+// Add adds the seconds of the samples of a round that Next returned, in the order in which they were taken. Then the cells
+// that have been sampled enough leave the race. A block with a missing or invalid sample is left out completely: no bet is
+// made on it. Leaving out that sample alone would be unfair if samples are lost because they are slow.
 func (r *Race) Add(round Round, seconds []float64) error {
 	for i, s := range seconds {
 		if !(s > 0 && s <= math.MaxFloat64) {
