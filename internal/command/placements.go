@@ -111,8 +111,9 @@ func (g scope) lookup(name string) (Placement, error) {
 	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+catalog.List(kinds[:]))
 }
 
-// placementsWith returns the placements that can matter to a command, without those that are like an earlier one. There are at most as many as kinds, 12, two more
-// of a device ("": none), and one CPU more for each kind of CPU or node that is known to differ.
+// placementsWith returns the placements that can matter to a command, without those that are like an earlier one. There are at
+// most as many as kinds, 12, two more of a device ("": none), and one CPU more for each kind of CPU or node that is known to
+// differ.
 func (g scope) placementsWith(device string) ([]Placement, error) {
 	var ofDevice []Placement
 	for _, k := range deviceKinds {
