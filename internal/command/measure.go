@@ -29,6 +29,9 @@ func Measure(ctx context.Context, c launch.Command) (s result.Sample, o launch.O
 	}
 	measure.Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
+	if o.Turns.Count > 0 {
+		s.Quality.Signals.RunQueueSeconds, s.Waited = &o.Turns.Waited, o.Turns.Without(s.CPUSeconds())
+	}
 	return s, o, nil
 }
 
@@ -49,10 +52,14 @@ func howFailed(o launch.Outcome, accepted exits) string {
 	default:
 		return ""
 	}
-	const shown = 300 // bytes of stderr
-	end := strings.TrimSpace(string(o.Stderr[max(0, len(o.Stderr)-shown):]))
-	if end != "" {
-		how += ": " + strings.Join(strings.Fields(strings.ToValidUTF8(end, "�")), " ")
+	if end := endOf(o.Stderr); end != "" {
+		how += ": " + end
 	}
 	return how
+}
+
+// endOf returns the end of an output, in one line.
+func endOf(output []byte) string {
+	const shown = 300 // bytes
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(output[max(0, len(output)-shown):]), "�")), " ")
 }

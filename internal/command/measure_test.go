@@ -38,7 +38,7 @@ func TestSample(t *testing.T) {
 		"echo rate: $GOMAXPROCS.5 a second": {2.5, ""},
 		"echo 'rate: 3' >&2":                {3, ""}, // what stdout does not tell is looked for in stderr
 		"echo 'rate: 0'":                    {0, "the metric is 0, and only figures above 0 have a ratio"},
-		"echo nothing":                      {0, "nothing in the output matches the metric"},
+		"echo nothing":                      {0, `matches nothing in the output, which ends in "nothing"`},
 	} {
 		compared := &sampler{}
 		s, err := sample(t, compared, c, script)

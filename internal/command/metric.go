@@ -83,8 +83,12 @@ func (m metric) String() string { return m.re.String() }
 func (m metric) find(output []byte) (float64, error) {
 	matches := m.re.FindAllSubmatchIndex(output, -1)
 	if len(matches) == 0 {
-		return 0, hint.With(fmt.Errorf("nothing in the output matches the metric %q", m),
-			"look at what the command prints; (?m) lets ^ and $ match at lines, (?i) ignores case")
+		ends := "which is empty"
+		if end := endOf(output); end != "" {
+			ends = fmt.Sprintf("which ends in %q", end)
+		}
+		return 0, hint.With(fmt.Errorf("the metric %q matches nothing in the output, %s", m, ends),
+			"(?m) lets ^ and $ match at lines, (?i) ignores case")
 	}
 	last := matches[len(matches)-1]
 	if last[2] < 0 {
@@ -109,8 +113,8 @@ func (m metric) in(o launch.Outcome) (*float64, error) {
 	}
 	figure, err := m.find(o.Stdout)
 	if err != nil {
-		if inStderr, stderrErr := m.find(o.Stderr); stderrErr == nil {
-			figure, err = inStderr, nil
+		if inStderr, stderrErr := m.find(o.Stderr); stderrErr == nil || len(o.Stdout) == 0 {
+			figure, err = inStderr, stderrErr
 		}
 	}
 	if err != nil {

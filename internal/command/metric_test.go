@@ -42,7 +42,8 @@ func TestMetric(t *testing.T) {
 		{`rate,\d+,(\d+)`, "rate,12,345", 345, ""},
 		{`(\d+)m`, "3m12.5s", 3, ""},
 		{`p99=(\d+)`, "p50=1,p99=12, 999", 12, ""},
-		{`rate (\d+)`, "nothing", 0, "nothing in the output matches"},
+		{`rate (\d+)`, "a\nb\n", 0, `matches nothing in the output, which ends in "a b"`},
+		{`rate (\d+)`, "", 0, "which is empty"},
 	} {
 		m, err := newMetric(test.re)
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -118,7 +119,11 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 	case err != nil:
 		return result.InvalidSample(err), nil
 	case failure != "":
-		sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: failure}}, sample.Doubts...)
+		doubt := result.Doubt{Verdict: result.Invalid, Reason: failure}
+		if s.last.Signal == 0 && !s.last.TimedOut && s.last.ExitCode != 0 {
+			doubt.Hint = fmt.Sprintf("if this is no failure: --ignore-failure=%d", s.last.ExitCode)
+		}
+		sample.Doubts = append([]result.Doubt{doubt}, sample.Doubts...)
 	case sample.Partial:
 	case compare:
 		s.note(c)
@@ -139,7 +144,7 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 			figure, err := metric.in(o)
 			*v.Metrics()[i] = figure
 			if err != nil {
-				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
+				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			}
 		}
 	}

@@ -71,7 +71,8 @@ type Outcome struct {
 	Mismatches []string `json:"mismatches,omitempty"`
 	Changed    []string `json:"changed,omitempty"` // settings that the command seems to have changed, in words
 
-	WallSeconds float64 `json:"wall_seconds"` // from the fork to the command's end
+	WallSeconds float64     `json:"wall_seconds"` // from the fork to the command's end
+	Turns       linux.Turns `json:"turns"`        // of its first thread; none: not known
 	linux.Usage
 	MaxRSSBytes      uint64 `json:"max_rss_bytes"`       // of the largest process; only an upper bound if it equals the floor
 	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"` // size of each process at its start (see linux.PeakRSS)

@@ -348,6 +348,7 @@ func (o *Outcome) reap(command int, wall <-chan time.Duration, readBack func()) 
 		}
 		if pid == command {
 			o.WallSeconds = (<-wall).Seconds()
+			o.Turns, _ = linux.TurnsOf(os.DirFS("/"), pid)
 			readBack()
 		}
 		_, status, err := o.wait(pid, 0)

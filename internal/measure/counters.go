@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/linux"
 	"gorun/internal/sysfs"
 )
 
@@ -61,37 +62,32 @@ func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
 	return steal, busy, nil
 }
 
-// readRunQueue returns the total time that the process's threads have waited for a CPU, in seconds
-// (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst).
-func readRunQueue(root fs.FS) (seconds float64, err error) {
+// readTurns returns the turns of this process's threads, by their IDs.
+func readTurns(root fs.FS) (map[string]linux.Turns, error) {
 	const dir = "proc/self/task"
 	threads, err := fs.ReadDir(root, dir)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if len(threads) > runQueueThreads {
-		return 0, fmt.Errorf("%s: %w", dir, errManyThreads)
+		return nil, fmt.Errorf("%s: %w", dir, errManyThreads)
 	}
-	turns := 0
+	all, count := map[string]linux.Turns{}, 0
 	for _, thread := range threads {
-		name := dir + "/" + thread.Name() + "/schedstat"
-		numbers, err := sysfs.ReadInts(root, name) // nanoseconds on a CPU, nanoseconds of waiting, turns on a CPU
+		turns, err := linux.ReadTurns(root, dir+"/"+thread.Name()+"/schedstat")
 		if errors.Is(err, fs.ErrNotExist) && len(threads) > 1 {
 			continue // it ended meanwhile
 		}
-		if err == nil && len(numbers) != 3 {
-			err = sysfs.Malformed(name, "these are not three numbers")
-		}
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		seconds += float64(numbers[1]) / 1e9
-		turns += numbers[2]
+		all[thread.Name()] = turns
+		count += turns.Count
 	}
-	if turns == 0 { // this thread has had turns: a kernel without CONFIG_SCHED_INFO shows zeros
-		return 0, fmt.Errorf("%s/TID/schedstat: missing, or all zeros: %w", dir, fs.ErrNotExist)
+	if count == 0 { // this thread has had turns
+		return nil, fmt.Errorf("%s/TID/schedstat: missing, or all zeros: %w", dir, fs.ErrNotExist)
 	}
-	return seconds, nil
+	return all, nil
 }
 
 var errManyThreads = fmt.Errorf("more than %d threads take too long to read", runQueueThreads)

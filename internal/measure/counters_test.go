@@ -81,9 +81,9 @@ func TestCounters(t *testing.T) {
 	// A CPU that is offline has no line: the time of the others is not part of the sum that begins when it is back.
 	_, _, err = readStat(root, cpuset.Range(0, 2))
 	require.ErrorContains(t, err, "no line of CPU 2")
-	waited, err := readRunQueue(root)
+	turns, err := readTurns(root)
 	require.NoError(t, err)
-	assert.InDelta(t, 3, waited, 1e-12)
+	assert.InDelta(t, 3, *waited(turns), 1e-12)
 	pressure, err := readPressure(root)
 	require.NoError(t, err)
 	assert.InDelta(t, 1.5, pressure, 1e-12)

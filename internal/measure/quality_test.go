@@ -34,6 +34,14 @@ func TestJudge(t *testing.T) {
 		"others":         {signals(good, result.Signals{OtherSeconds: number(5)}), result.Suspect, 1},
 		"throttled":      {signals(good, result.Signals{ThrottledSeconds: number(0.001)}), result.Suspect, 1},
 		"disk":           {signals(good, result.Signals{MajorFaults: count(2)}), result.Suspect, 1},
+		// A sample too short for the ticks of the others' time is doubted for what its own thread waited.
+		"waited":          {result.Sample{Placement: good, Seconds: 0.01, Waited: 0.003}, result.Suspect, 1},
+		"waited a little": {result.Sample{Placement: good, Seconds: 0.01, Waited: 0.001}, result.Valid, 0},
+		"waited, no others": {func() result.Sample {
+			s := signals(good, result.Signals{OtherSeconds: number(0)})
+			s.Seconds, s.Waited = 0.01, 0.003
+			return s
+		}(), result.Valid, 0},
 		"counters at 0": {signals(good, result.Signals{
 			StealSeconds: number(0), ThrottledSeconds: number(0), MajorFaults: count(0),
 		}), result.Valid, 0},

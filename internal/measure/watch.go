@@ -113,9 +113,9 @@ const clockNoise = 10 * time.Millisecond
 // reading is every counter at one moment; nil is a counter that could not be read.
 type reading struct {
 	at          time.Time
-	suspended   time.Duration // since the machine was started
-	steal, busy *float64      // seconds, of the run's CPUs
-	runQueue    *float64
+	suspended   time.Duration          // since the machine was started
+	steal, busy *float64               // seconds, of the run's CPUs
+	turns       map[string]linux.Turns // of this process's threads
 	throttled   *float64
 	pressure    *float64
 	migrations  *uint64
@@ -146,6 +146,9 @@ func (w *Watcher) Watch() func(*result.Sample) {
 func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after reading) {
 	w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
 	s.Quality.Signals.CanarySeconds = &canarySeconds
+	if !w.outside {
+		s.Waited = longestWait(before.turns, after.turns, s.CPUSeconds()+s.LoadSeconds)
+	}
 	if own := s.Values.Own(); own != nil && !w.outside {
 		if peak, err := linux.PeakRSS(w.root); err == nil {
 			own.MemoryPeakBytes = &peak
@@ -202,8 +205,30 @@ func (w *Watcher) within(watched float64, seconds *float64) *float64 {
 	return &possible
 }
 
+// waited returns how long threads waited, in seconds; nil: it is not known.
+func waited(turns map[string]linux.Turns) *float64 {
+	if turns == nil {
+		return nil
+	}
+	sum := 0.0
+	for _, t := range turns {
+		sum += t.Waited
+	}
+	return &sum
+}
+
+// longestWait returns the greatest lower bound of the time in which other programs had the CPU for which one of the threads waited.
+// used is the CPU time of all threads.
+func longestWait(before, after map[string]linux.Turns, used float64) (longest float64) {
+	for id, t := range after {
+		was := before[id]
+		longest = max(longest, linux.Turns{OnCPU: t.OnCPU - was.OnCPU, Waited: t.Waited - was.Waited}.Without(used))
+	}
+	return longest
+}
+
 func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
-	sig.RunQueueSeconds = increase(before.runQueue, after.runQueue)
+	sig.RunQueueSeconds = increase(waited(before.turns), waited(after.turns))
 	if sig.Migrations = increase(before.migrations, after.migrations); sig.Migrations != nil {
 		sig.MigrationsBy = string(w.migrations.Method())
 	}
@@ -263,8 +288,8 @@ func readOurs() (float64, error) {
 
 // readOwn reads the counters of this process.
 func (w *Watcher) readOwn(r *reading) {
-	if seconds, err := readRunQueue(w.root); r.known(noRunQueue, err) {
-		r.runQueue = &seconds
+	if turns, err := readTurns(w.root); r.known(noRunQueue, err) {
+		r.turns = turns
 	}
 	if w.migrations != nil {
 		if n, err := w.migrations.Read(); err == nil {

@@ -97,6 +97,7 @@ type Sample struct {
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
 	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load requested in addition to the experiment
 	Unwaited      float64        `json:"-"`                      // CPU seconds of children that gorun has not waited for yet, for judging
+	Waited        float64        `json:"-"`                      // at least so many seconds did other programs keep a thread from its CPU, for judging
 	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`
@@ -195,6 +196,7 @@ const (
 type Doubt struct {
 	Verdict Verdict
 	Reason  string
+	Hint    string // what to do about it; "": nothing
 }
 
 // Quality holds the disturbances of a sample and the verdict that follows from them.
@@ -209,7 +211,7 @@ type Signals struct {
 	WatchedSeconds      float64  `json:"watched_seconds"`             // wall time in which these were counted, a little longer than the sample
 	StealSeconds        *float64 `json:"steal_seconds,omitempty"`     // /proc/stat, the allowed CPUs; nil: too short for its ticks
 	OtherSeconds        *float64 `json:"other_seconds,omitempty"`     // CPU time of everything else on the allowed CPUs, likewise
-	RunQueueSeconds     *float64 `json:"run_queue_seconds,omitempty"` // runnable but waiting, all threads alive at the end
+	RunQueueSeconds     *float64 `json:"run_queue_seconds,omitempty"` // runnable but waiting, all threads alive at the end; of a command, its first thread
 	VoluntarySwitches   *uint64  `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches *uint64  `json:"involuntary_switches,omitempty"`
 	Migrations          *uint64  `json:"migrations,omitempty"`    // of threads, counted by the kernel

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/result"
@@ -205,7 +206,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		if err == nil || errors.Is(err, errEndless) {
 			return err
 		}
-		return fmt.Errorf("the baseline cannot be measured: %w", err)
+		return noBaseline(err)
 	}
 	baseline := run.Matrix.Baseline
 	if !d.fresh {
@@ -218,7 +219,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 				err = ctx.Err() // after an interrupt, the run is shown without samples
 			}
 			if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
-				err = errors.New(warmup.Quality.Reasons[0])
+				err = spoilt(warmup)
 			}
 			run.Warmups = []result.Sample{warmup}
 			return err
@@ -247,6 +248,19 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		return each + found.Seconds, cannot(err)
 	}
 	return each * float64(1+found.Executions), cannot(err)
+}
+
+func noBaseline(err error) error { return fmt.Errorf("the baseline cannot be measured: %w", err) }
+
+// spoilt is the error of an invalid sample: its first reason, and what to do about that.
+func spoilt(s result.Sample) error {
+	err := errors.New(s.Quality.Reasons[0])
+	for _, d := range s.Doubts {
+		if d.Reason == err.Error() {
+			return hint.With(err, d.Hint)
+		}
+	}
+	return err
 }
 
 // retry calls try until it succeeds, at most as often as a cell is tried before it is given up.

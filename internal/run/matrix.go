@@ -617,7 +617,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 			return err
 		}
 		if sample.Quality.Verdict == result.Invalid {
-			return fmt.Errorf("the baseline cannot be measured: %s", strings.Join(sample.Quality.Reasons, "; "))
+			return noBaseline(spoilt(sample))
 		}
 		seconds = c.env.Now().Sub(begun).Seconds()
 	}
