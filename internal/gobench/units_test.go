@@ -32,3 +32,24 @@ func TestJudgedUnits(t *testing.T) {
 		{Column: "own_widgets/op", Label: "widgets/op", Better: result.Higher},
 	}, l.judged([]byte(output)))
 }
+
+// What varies is called more or less only if enough samples of each side are apart.
+func TestAllocations(t *testing.T) {
+	few, many := certain-1, certain
+	for name, c := range map[string]struct {
+		before, after bounds
+		want, words   string
+	}{
+		"exactly more":       {bounds{64, 64, 1}, bounds{128, 128, 1}, "more", "128"},
+		"exactly less":       {bounds{64, 64, 1}, bounds{0, 0, 1}, "less", "0"},
+		"exactly the same":   {bounds{64, 64, 1}, bounds{64, 64, 1}, "", "64"},
+		"apart, few samples": {bounds{64, 65, few}, bounds{70, 72, many}, "varies", "70–72"},
+		"apart":              {bounds{64, 65, many}, bounds{70, 72, many}, "more", "70–72"},
+		"apart, below":       {bounds{70, 72, many}, bounds{65, 65, many}, "less", "65"},
+		"not apart":          {bounds{64, 70, many}, bounds{70, 72, many}, "varies", "70–72"},
+		"not known":          {bounds{}, bounds{70, 72, many}, "", "70–72"},
+	} {
+		assert.Equal(t, c.want, c.after.change(c.before), name)
+		assert.Equal(t, c.words, c.after.String(), name)
+	}
+}
