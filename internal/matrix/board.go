@@ -379,6 +379,16 @@ func (b *Board) roundSeconds() float64 {
 	return b.ended / float64(b.rounds)
 }
 
+// ToFirst returns how many more rounds it takes until each cell certainly has an interval.
+func (b *Board) ToFirst() (rounds int) {
+	for _, v := range b.verdicts() {
+		if f := v.decides.Forecast; f != nil && f.Kind == stats.FirstInterval {
+			rounds = max(rounds, f.Rounds)
+		}
+	}
+	return rounds
+}
+
 // Standing returns the state of the matrix. The verdicts are those of the last complete round.
 func (b *Board) Standing() result.Standing {
 	m := b.run.Matrix

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gorun/internal/hint"
+	"gorun/internal/units"
 )
 
 // errEndless is the reason why a command whose first execution lasts too long is not measured.
@@ -99,6 +100,25 @@ func (d *driver) holdsRound(before, each float64) error {
 	}
 	return hint.Usage(hint.With(fmt.Errorf("--budget %v cannot hold one round: %.3g s before it, and %v samples of about %.3g s each",
 		o.budget, before, d.round(), each), d.enoughFor(least)))
+}
+
+// tellFewRounds says before the first sample that the budget ends before any cell has an interval, if each sample takes as long as
+// the pilot's. before is the time of what precedes them, which counts for a budget that was given.
+func (d *driver) tellFewRounds(before, each float64) {
+	o := d.options
+	b, judged := d.order.(*blocks)
+	if !judged || b.samples > 0 || o.budget == 0 || o.quiet || each == 0 {
+		return
+	}
+	left, round := o.budget.Seconds(), each*d.round()
+	if o.budgeted {
+		left -= before
+	}
+	held, need := max(1, int(left/round)), b.board.ToFirst()
+	if held < need {
+		fmt.Fprintf(d.env.Stderr, "gorun: warning: the budget of %v holds about %s, and %d come before any verdict\ngorun: hint: %s\n",
+			o.budget, units.Things(held, "round"), need, d.enoughFor(o.budget.Seconds()-left+float64(need)*round))
+	}
 }
 
 // heldRound returns an error if the budget ended in the first round of a comparison, which has no result then. The budget

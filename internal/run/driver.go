@@ -425,6 +425,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	if err := d.holdsRound(took(), each); err != nil && ctx.Err() == nil {
 		return err
 	}
+	d.tellFewRounds(took(), each)
 	err = d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
 	d.session.begun = err == nil
 	return err

@@ -649,6 +649,33 @@ func TestBudgetHoldsARound(t *testing.T) {
 	}
 }
 
+// A budget that ends before the first verdict is told before the first sample.
+func TestFewRoundsAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		each float64
+		told bool
+	}{
+		"the default, short":   {Options{budget: 10 * time.Second}, 1, true},
+		"the default, enough":  {Options{budget: time.Hour}, 1, false},
+		"given, short with it": {Options{budget: time.Minute, budgeted: true}, 1, true},
+		"no limit":             {Options{}, 1, false},
+		"no pilot":             {Options{budget: time.Second}, 0, false},
+		"a number of samples":  {Options{budget: time.Second, samples: 2}, 1, false},
+		"quiet":                {Options{budget: time.Second, resultFlags: resultFlags{quiet: true}}, 1, false},
+	} {
+		r := newTestRun(t, experiment.Blocks, 2, c.o)
+		r.options.quiet = c.o.quiet
+		r.tellFewRounds(50, c.each)
+		text := r.env.Stderr.(*bytes.Buffer).String()
+		assert.Equal(t, c.told, text != "", name)
+		if c.told {
+			assert.Contains(t, text, "come before any verdict", name)
+			assert.Contains(t, text, "give --budget", name)
+		}
+	}
+}
+
 // A comparison whose budget ends in the first round is refused. With the budget that is named, the resumed run takes the
 // sample that was cut again.
 func TestBudgetEndsInTheFirstRound(t *testing.T) {
