@@ -71,8 +71,8 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 		least, hasLeast := s.ns[sizes[0]]
 		most, hasMost := s.ns[sizes[len(sizes)-1]]
 		if hasLeast && hasMost {
-			part := fmt.Sprintf("%s in %s and %s in %s", units.Seconds(least.Median/1e9), units.Bytes(sizes[0]),
-				units.Seconds(most.Median/1e9), units.Bytes(sizes[len(sizes)-1]))
+			part := fmt.Sprintf("%s in %s and %s in %s", accessTime(least), units.Bytes(sizes[0]),
+				accessTime(most), units.Bytes(sizes[len(sizes)-1]))
 			if len(all) > 1 {
 				part += " (" + s.name + ")"
 			}
@@ -91,6 +91,15 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 		return append(statements, view.Statement{Text: doubts})
 	}
 	return append(statements, view.Statement{Text: units.Things(len(run.Samples), "sample") + ", all valid."})
+}
+
+// accessTime is the median time of an access, and between what its samples lie.
+func accessTime(ns result.Distribution) string {
+	text := units.Seconds(ns.Median / 1e9)
+	if least, most := units.Seconds(ns.Min/1e9), units.Seconds(ns.Max/1e9); least != most {
+		text += fmt.Sprintf(" (%s to %s)", least, most)
+	}
+	return text
 }
 
 // latencyBlock shows the time of an access by the size of the buffer.
@@ -118,6 +127,9 @@ func latencyBlock(rows []measuredRow, caches []result.Cache, opts term.Options) 
 				continue
 			}
 			cells[i] = append(cells[i], strconv.FormatFloat(ns.Median, 'f', 2, 64))
+			if ns.Min < ns.Max {
+				cells[i][len(cells[i])-1] += fmt.Sprintf(" (%.2f–%.2f)", ns.Min, ns.Max)
+			}
 		}
 	}
 	return term.Title("ns an access by the buffer", opts) + term.FoldedGrid(columns, cells, opts)

@@ -11,8 +11,11 @@ import (
 	"gorun/internal/result"
 )
 
-// mostVaried is the number of flags that a question names.
-const mostVaried = 6
+// mostVaried is the number of flags that a question names, and others stands for more.
+const (
+	mostVaried = 6
+	others     = "other flags"
+)
 
 // Question returns what the run answers: which of several commands or revisions is better, how the flags in which its cells differ
 // affect what was run, or the question of its experiment.
@@ -26,7 +29,7 @@ func (v Views) Question(run *result.Run) string {
 		return fmt.Sprintf("Is %s %s than %s?", names[1], word(metric, "better", "slower"), names[0])
 	}
 	if len(flags) > 0 && !v.ownCells(run) {
-		question := "How " + word(len(flags) == 1, "does ", "do ") + joined(flags) + " affect the " + decided(run)
+		question := "How " + word(len(flags) == 1, "does ", "do ") + joined(flagged(flags)) + " affect the " + decided(run)
 		if !slices.Contains(flags, "command") {
 			question += " of " + v.Subject(run)
 		}
@@ -85,7 +88,7 @@ func variedFlags(run *result.Run) (flags []string) {
 		}
 	}
 	if len(flags) > mostVaried {
-		flags = append(flags[:mostVaried-1], "other flags")
+		flags = append(flags[:mostVaried-1], others)
 	}
 	return flags
 }
@@ -109,6 +112,21 @@ func (v Views) Subject(run *result.Run) string {
 		}
 	}
 	return "gorun " + run.Experiment
+}
+
+// flagged returns flags as they are given, and "the command" and "the benchmark", which are no flags.
+func flagged(names []string) (words []string) {
+	for _, name := range names {
+		switch name {
+		case others:
+		case "command", "revision", "benchmark", "package", "cpu":
+			name = "the " + name
+		default:
+			name = "--" + name
+		}
+		words = append(words, name)
+	}
+	return words
 }
 
 func joined(words []string) string {

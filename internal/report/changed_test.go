@@ -48,7 +48,7 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			for cpu := range 40 {
 				run.Samples[0].CPUs = append(run.Samples[0].CPUs, result.CPU{CPU: 2 + cpu, BusySeconds: float64(cpu) / 100})
 			}
-		}, []string{"quota 1.50 CPUs", "… and 25 more in between", "idle: 2 (1 CPUs)"}},
+		}, []string{"quota 1.50 CPUs", "… and 25 more in between", "idle: 2"}},
 		{"primes-workers", term.Options{}, func(run *result.Run) {
 			values(run, map[string]any{"passes": 41})
 			run.Warmups, run.Samples[1].Seconds = run.Samples[:1], run.Samples[0].Seconds

@@ -101,6 +101,15 @@ func certainty(run *result.Run) string {
 	if !strings.HasSuffix(text, ".") {
 		text += "."
 	}
+	short := 0
+	for _, s := range run.Samples {
+		if s.Quality.Signals.OtherSeconds == nil && s.Quality.Verdict != result.Invalid {
+			short++
+		}
+	}
+	if short > 0 {
+		text += fmt.Sprintf(" What other programs took is not known of %s.", units.Things(short, "sample"))
+	}
 	if m := run.Matrix; m != nil && slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Verdict != nil }) {
 		text += fmt.Sprintf(" The probability of any false verdict is at most %s; a difference up to %s counts as none.",
 			units.Share(m.Alpha), units.Share(m.Margin))

@@ -41,8 +41,12 @@ func TestCertainty(t *testing.T) {
 	run := made("primes")
 	assert.Equal(t, "No sample was taken.", certainty(run))
 	run.Samples = []result.Sample{sampleOf(0, 1), sampleOf(1, 1), sampleOf(2, 1)}
+	assert.Equal(t, "None of 3 samples was disturbed. What other programs took is not known of 3 samples.", certainty(run))
+	for i := range run.Samples {
+		run.Samples[i].Quality.Signals.OtherSeconds = new(float64)
+	}
 	assert.Equal(t, "None of 3 samples was disturbed.", certainty(run))
-	run.Samples[0].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"a noise"}}
+	run.Samples[0].Quality.Verdict, run.Samples[0].Quality.Reasons = result.Suspect, []string{"a noise"}
 	assert.Equal(t, "1 of 3 samples disturbed (suspect): a noise.", certainty(run))
 	run.Samples[1].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"it failed"}}
 	assert.Equal(t, "1 of 3 samples disturbed (suspect), 1 invalid and not used: it failed.", certainty(run))

@@ -118,11 +118,8 @@ func quality(run *result.Run) []table {
 		counts.Rows = append(counts.Rows, []cell{words(string(verdict)), counted(n)})
 		for _, reason := range view.Reasons(run.Samples, verdict) {
 			text := reason.Text
-			switch {
-			case reason.CPUs.Len() > 1:
-				text += " (and alike, CPUs " + reason.CPUs.String() + ")"
-			case reason.Alike:
-				text += " (and alike)"
+			if reason.CPUs.Len() > 1 {
+				text += " (CPUs " + reason.CPUs.String() + ")"
 			}
 			reasons.Rows = append(reasons.Rows, []cell{words(text), words(string(verdict)), counted(reason.Samples)})
 		}

@@ -94,7 +94,7 @@ func forestAbout(run *result.Run, cells []int, baseline string) string {
 	for _, i := range cells {
 		counts[run.Cells[i].Verdict.Kind]++
 	}
-	return fmt.Sprintf("The baseline is %s. Of %s, %d are slower and %d faster. The grey band is the margin of %s, "+
+	return fmt.Sprintf("The baseline is %s. %s: %d slower, %d faster. The grey band is the margin of %s, "+
 		"within which a difference is none.", baseline, units.Things(len(cells), "other cell"), counts[stats.Slower],
 		counts[stats.Faster], units.Share(run.Matrix.Margin))
 }

@@ -77,9 +77,10 @@ func (c Compared) Answer(run *result.Run) []Statement {
 		return []Statement{{Text: "Nothing was measured."}}
 	}
 	set := c.SeriesOf(run)
-	statements := []Statement{{Text: set.answer() + "."}}
-	if validity := Validity(run.Samples); len(set.Series) == 1 && validity != "" {
-		statements[0].Text = set.answer() + ", " + validity + "."
+	answer, known := set.answer()
+	statements := []Statement{{Text: answer + "."}}
+	if validity := Validity(run.Samples); len(set.Series) == 1 && known && validity != "" {
+		statements[0].Text = answer + ", " + validity + "."
 	} else if doubts := Doubtful(run.Samples); doubts != "" {
 		statements = append(statements, Statement{Text: doubts})
 	}
@@ -125,8 +126,8 @@ func areOrIs(n int) string {
 	return "are"
 }
 
-// answer names the ends of what stands for cells, or sums up the samples of one.
-func (set SeriesSet) answer() string {
+// answer names the ends of what stands for cells, or sums up the samples of one. It is not known if no sample has a figure.
+func (set SeriesSet) answer() (text string, known bool) {
 	least, most := -1, -1
 	medians := make([]float64, len(set.Series))
 	for i, s := range set.Series {
@@ -143,17 +144,17 @@ func (set SeriesSet) answer() string {
 	}
 	switch {
 	case least < 0:
-		return "No sample is valid"
+		return "No sample can be used", false
 	case least == most:
 		d, n := set.Series[least].Distribution()
-		return set.What + " " + Samples(d, n, units.Seconds)
+		return set.What + " " + Samples(d, n, units.Seconds), true
 	}
-	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
+	text = fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
 		units.Seconds(medians[least]), set.Series[most].Name, units.Seconds(medians[most]))
 	if medians[least] > 0 {
 		text += ", " + units.Digits(medians[most]/medians[least]) + " times as long"
 	}
-	return text
+	return text, true
 }
 
 // Samples says what n samples had: their median, and between what they lie.

@@ -32,7 +32,7 @@ func TestAnswerOfOneCell(t *testing.T) {
 	assert.Equal(t, "wall time 150 ms, the median of 2 samples between 100 ms and 200 ms, 1 suspect; 1 more is invalid. "+
 		"Only the work limited this run.", words(run))
 	run.Samples[0].Quality.Verdict, run.Samples[2].Quality.Verdict = result.Invalid, result.Invalid
-	assert.Contains(t, words(run), "No sample is valid")
+	assert.Contains(t, words(run), "No sample can be used.")
 	assert.Equal(t, "wall time 200 ms, 1 sample, valid.", words(sampled(0.2)))
 }
 

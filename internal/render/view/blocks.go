@@ -19,7 +19,10 @@ func sampleBlocks(run *result.Run, columns column.List, opts term.Options) []str
 	if shown := result.Typical(samples); shown != nil {
 		which := ""
 		if len(run.Samples) > 1 {
-			which = fmt.Sprintf(" in sample %d, the median one", shown.Index)
+			which = fmt.Sprintf(" in sample %d", shown.Index)
+			if len(samples) > 2 {
+				which += ", the median one"
+			}
 		}
 		blocks = append(blocks, cpusBlock(shown, which, opts), workersBlock(shown, which, opts),
 			threadsBlock(shown, which, opts))

@@ -82,7 +82,11 @@ func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid
 	withTime := slices.Concat(columns, []term.Column{term.Right(timeTitle(run))})
 	withRange := slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("range")})
 	sampled := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Summary != nil })
-	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+term.LongestPhrase(rows) <= opts.Columns() {
+	words := term.LongestPhrase(rows)
+	if opts.Verbose { // the words may take several lines
+		words = min(term.LeastWords, words)
+	}
+	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+words <= opts.Columns() {
 		return term.JudgedGrid(withRange, "verdict", rows, opts), true
 	}
 	needed := term.GridWidth(withTime, fill(times))

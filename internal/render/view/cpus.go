@@ -54,7 +54,10 @@ func cpusBlock(s *result.Sample, which string, opts term.Options) string {
 	block := opts.Paint(term.Bold, "CPUs"+which) + "\n" + strings.Join(lines, "")
 	if !idle.Empty() {
 		list := term.Shorten(idle.String(), opts.Columns()-24)
-		block += term.Paragraph("  idle: ", fmt.Sprintf("%s (%d CPUs)", list, idle.Len()), opts.Columns())
+		if idle.Len() > 1 {
+			list += fmt.Sprintf(" (%d CPUs)", idle.Len())
+		}
+		block += term.Paragraph("  idle: ", list, opts.Columns())
 	}
 	return block
 }

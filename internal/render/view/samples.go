@@ -64,21 +64,14 @@ func interruptedText(run *result.Run, opts term.Options) string {
 // verdictCounts is "5 (2 valid, 2 suspect, 1 invalid)".
 func verdictCounts(samples []result.Sample, opts term.Options) string {
 	counts := map[result.Verdict]int{}
-	partial := 0
 	for i := range samples {
 		counts[samples[i].Quality.Verdict]++
-		if samples[i].Partial {
-			partial++
-		}
 	}
 	verdicts := []string{}
 	for _, v := range verdictColours {
 		if counts[v.verdict] > 0 {
 			verdicts = append(verdicts, opts.Paint(v.colour, fmt.Sprintf("%d %s", counts[v.verdict], v.verdict)))
 		}
-	}
-	if partial > 0 {
-		verdicts = append(verdicts, fmt.Sprintf("%d cut short", partial))
 	}
 	if len(verdicts) == 0 {
 		return strconv.Itoa(len(samples))
@@ -90,16 +83,17 @@ func verdictCounts(samples []result.Sample, opts term.Options) string {
 const maxReasons = 4
 
 // figuresOf matches the figures of a reason, and the number of a CPU that it is about. Reasons that differ in nothing else
-// count as one, and the first is shown.
+// count as one.
 var figuresOf = lazy.Regexp(`\bCPU ([0-9]+)|[0-9][0-9.]*`)
 
 // Reason is one for which samples have a verdict.
 type Reason struct {
-	Text    string
+	Text    string // with the range of each figure: "other programs used 0.05–3.98 s"
 	Samples int
-	Alike   bool       // not all in the same words
 	CPUs    cpuset.Set // that it was about
 	first   int        // in how many samples it is the first reason: the others of an invalid sample may be doubts only
+
+	least, most []string // of each figure
 }
 
 // Others returns what Text does not say of a reason that several samples have, or several CPUs; "" if there is nothing.
@@ -108,16 +102,47 @@ func (r Reason) Others() string {
 	if r.CPUs.Len() > 1 {
 		words = append(words, "CPUs "+r.CPUs.String())
 	}
-	switch {
-	case r.Samples > 1 && r.Alike:
-		words = append(words, fmt.Sprintf("%d samples alike", r.Samples))
-	case r.Samples > 1:
+	if r.Samples > 1 {
 		words = append(words, fmt.Sprintf("%d samples", r.Samples))
 	}
 	if len(words) == 0 {
 		return ""
 	}
 	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// add widens the ranges of the figures to those of another text of the same kind.
+func (r *Reason) add(text string) {
+	for i, found := range figuresOf().FindAllStringSubmatch(text, -1) {
+		if cpu, err := strconv.Atoi(found[1]); err == nil {
+			r.CPUs = r.CPUs.With(cpu)
+		}
+		figure := found[0]
+		if i == len(r.least) {
+			r.least, r.most = append(r.least, figure), append(r.most, figure)
+		}
+		number, err := strconv.ParseFloat(figure, 64)
+		if err != nil {
+			continue
+		}
+		if least, _ := strconv.ParseFloat(r.least[i], 64); number < least {
+			r.least[i] = figure
+		}
+		if most, _ := strconv.ParseFloat(r.most[i], 64); number > most {
+			r.most[i] = figure
+		}
+	}
+}
+
+// ranges returns the text of the reason with the range of each figure.
+func (r *Reason) ranges() string {
+	i := -1
+	return figuresOf().ReplaceAllStringFunc(r.Text, func(string) string {
+		if i++; r.least[i] == r.most[i] {
+			return r.least[i]
+		}
+		return r.least[i] + "–" + r.most[i]
+	})
 }
 
 // Reasons are those for which samples have a verdict, first those that are most often the first one.
@@ -141,16 +166,12 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 				of = append(of, r)
 				r.Samples++
 			}
-			r.Alike = r.Alike || text != r.Text
-			for _, found := range figuresOf().FindAllStringSubmatch(text, -1) {
-				if cpu, err := strconv.Atoi(found[1]); err == nil {
-					r.CPUs = r.CPUs.With(cpu)
-				}
-			}
+			r.add(text)
 		}
 	}
 	order := make([]Reason, 0, len(reasons))
 	for _, reason := range reasons {
+		reason.Text = reason.ranges()
 		order = append(order, *reason)
 	}
 	slices.SortFunc(order, func(a, b Reason) int {
@@ -162,6 +183,12 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 // reasonLines are the reasons for which samples are not valid.
 func reasonLines(samples []result.Sample, opts term.Options) string {
 	block := ""
+	disturbed := 0
+	for i := range samples {
+		if sig := samples[i].Quality.Signals; samples[i].Quality.Verdict == result.Suspect && takesCPU(sig.OtherSeconds, sig.StealSeconds) {
+			disturbed++
+		}
+	}
 	for _, v := range verdictColours {
 		order := Reasons(samples, v.verdict)
 		label := "  " + opts.Paint(v.colour, string(v.verdict)) + ": "
@@ -173,7 +200,15 @@ func reasonLines(samples []result.Sample, opts term.Options) string {
 				opts.Columns())
 		}
 	}
+	if 2*disturbed > len(samples) {
+		block += term.Paragraph("  hint: ", "gorun doctor shows what disturbs a machine, and what to do about it", opts.Columns())
+	}
 	return block
+}
+
+// takesCPU reports whether other programs, or the hypervisor, took CPU time.
+func takesCPU(signals ...*float64) bool {
+	return slices.ContainsFunc(signals, func(seconds *float64) bool { return seconds != nil && *seconds > 0 })
 }
 
 // verdictColours are the verdicts from good to bad.

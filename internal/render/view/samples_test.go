@@ -22,7 +22,7 @@ func TestReasonsOfTwoCPUs(t *testing.T) {
 		s.Quality.Reasons = append(s.Quality.Reasons, "CPU 1 was gone")
 		samples = append(samples, s)
 	}
-	assert.Equal(t, `  suspect: CPU 0 had a load of 50% (CPUs 0-1, 3 samples alike)
+	assert.Equal(t, `  suspect: CPU 0 had a load of 50–52% (CPUs 0-1, 3 samples)
   suspect: CPU 1 was gone (3 samples)
 `, reasonLines(samples, term.Options{}))
 }
@@ -45,7 +45,7 @@ func TestReasonsAreCounted(t *testing.T) {
 		}
 		samples = append(samples, s)
 	}
-	assert.Equal(t, `  suspect: a took 0.5 s (3 samples alike)
+	assert.Equal(t, `  suspect: a took 0.5–2.5 s (3 samples)
   suspect: c took the same time (2 samples)
   suspect: b took the same time
   suspect: d took the same time
