@@ -89,7 +89,7 @@ test: ## the tests that need only Go and a C compiler (2 min)
 	$(RUN_TESTS) ./...
 
 .PHONY: test-live
-test-live: ## tests with real processes, faults, kills and privileges; every command of the documents; installation (5 min)
+test-live: ## tests with real processes, faults, kills and privileges; every command of the documents; installation (3 min)
 	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestLive' $(sort $(dir $(shell grep -rl '^func TestLive' --include='*_test.go' ./cmd ./csrc ./internal)))
 
 .PHONY: race

@@ -48,6 +48,7 @@ var quick = map[string]string{
 	"gorun numa":               " --samples 1 --accesses 1000 --settle 1ms --buffer 64KiB",
 	"gorun pair ":              " --samples 1 --warmup 0",
 	"gorun futex":              " --samples 1 --warmup 0",
+	"gorun migrate":            " --working-set 16KiB --moves 5 --samples 2",
 	"gorun exec --placements ": " --samples 1",
 	"gorun matrix exec ":       " --samples 1",
 	"gorun ab ":                " --samples 1",
