@@ -78,7 +78,7 @@ func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
 	if !known {
 		within := m.Allowed()
 		if f.ignoreAffinity {
-			within = m.Online()
+			within = m.Possible()
 		}
 		ids, err := m.Select(f.cpus, within)
 		if err != nil {

@@ -153,6 +153,7 @@ func TestWhyNot(t *testing.T) {
 
 	m.SetCgroup(cpuset.Of(2, 3, 6, 7))
 	assert.Equal(t, "2-3,6", m.Allowed().String())
+	assert.Equal(t, "2-3,6-7", m.Possible().String(), "no mask leaves the cpuset")
 	assert.Equal(t, "", m.WhyNot(6))
 	assert.Equal(t, "outside the affinity mask", m.WhyNot(7))
 	assert.Equal(t, "outside the cpuset of its cgroup", m.WhyNot(0))

@@ -223,6 +223,11 @@ func (m *Machine) Online() cpuset.Set { return m.Where(func(c CPU) bool { return
 // Allowed returns the CPUs that this process may use: online, in the affinity mask and in the cgroup's cpuset.
 func (m *Machine) Allowed() cpuset.Set { return m.Where(func(c CPU) bool { return c.Allowed }) }
 
+// Possible returns the CPUs that a process may use if it changes its affinity mask.
+func (m *Machine) Possible() cpuset.Set {
+	return m.Where(func(c CPU) bool { why := m.whyNot(c); return why == "" || why == outsideMask })
+}
+
 // SetAffinity replaces the affinity mask that Read found in proc/self/status. An empty set removes the limit.
 func (m *Machine) SetAffinity(mask cpuset.Set) {
 	m.affinity = mask
