@@ -197,9 +197,7 @@ const (
 
 // Setting is the environment in which a sampler is opened.
 type Setting struct {
-	Root    fs.FS             // the live machine
 	Machine *topology.Machine // nil in a fresh child
-	CPUs    cpuset.Set        // of the run
 	Self    child.Self        // gorun, to be started again in an environment
 	Environ []string          // the environment
 	Seed    uint64

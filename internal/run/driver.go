@@ -351,7 +351,7 @@ func (d *driver) openExports(ctx context.Context) error {
 // setting returns the argument for opening the sampler.
 func (d *driver) setting() experiment.Setting {
 	s := experiment.Setting{
-		Root: d.env.Root, CPUs: d.cpus, Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
+		Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
 		Passed: d.passed,
 	}
 	if d.machine != nil {

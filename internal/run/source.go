@@ -66,7 +66,7 @@ func (c *Matrix) find(ctx context.Context) error {
 		defer p.Start(c.env.Stderr, c.env.Progress)()
 	}
 	c.settleSeed(false)
-	s := experiment.Setting{Root: c.env.Root, Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed}
+	s := experiment.Setting{Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed}
 	c.sourced.found, err = c.sourced.source.Open(ctx, experiment.Opening{
 		Setting: s, Args: c.args, Recorded: recorded, Dry: c.dryRun && !c.estimate, Doing: func(what string) { doing.Store(&what) },
 	})
