@@ -56,6 +56,11 @@ func stopOnce(t *testing.T, gorun int, word string, after time.Duration) bool {
 		}
 	}
 	tests.Pause(after)
+	return stopFor(pid)
+}
+
+// stopFor stops a process for stopTime. It reports whether the process lived until then.
+func stopFor(pid int) bool {
 	if syscall.Kill(pid, syscall.SIGSTOP) != nil {
 		return false // it has ended
 	}
@@ -120,8 +125,12 @@ func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool)
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
-		tests.Await(t, "the command", func() bool { return tests.Descendant(t, cmd.Process.Pid, "cat") > 0 })
-		assert.True(t, stopOnce(t, cmd.Process.Pid, word, 0))
+		pid := 0
+		tests.Await(t, "the command", func() bool { pid = tests.Descendant(t, cmd.Process.Pid, "cat"); return pid > 0 })
+		if word == "" {
+			pid = cmd.Process.Pid
+		}
+		assert.True(t, stopFor(pid))
 		require.NoError(t, stdin.Close())
 		require.NoError(t, cmd.Wait(), "%s", stderr.String())
 		run = result.Run{}

@@ -198,6 +198,10 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 			return nil, err
 		}
 		all, known, failed := parse(o.Stdout, top), len(skip), false
+		running, how := all[len(all)-1], ended(o)
+		if how != "" {
+			running.forget()
+		}
 		lose := func(b *announced, why string) {
 			s.lost = append(s.lost, loss{s.sides[i].name, folder, binary.pkg, b.name, why, false})
 			skip = append(skip, exact(b.name))
@@ -206,7 +210,6 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 			parents[b.name] = parents[b.name] || of.deeper(b.name) ||
 				slices.ContainsFunc(all, func(other *announced) bool { return strings.HasPrefix(other.name, b.name+"/") })
 		}
-		running := all[len(all)-1]
 		for _, b := range all {
 			failed = failed || b.failed != ""
 			silent := len(b.lines) == 0 && b.failed == ""
@@ -231,7 +234,7 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 				}
 			}
 		}
-		how, unfinished := ended(o), len(running.lines) == 0 && running.failed == "" && !parents[running.name]
+		unfinished := len(running.lines) == 0 && running.failed == "" && !parents[running.name]
 		switch {
 		case o.TimedOut && len(skip) > known: // the one that runs has had less time
 		case o.TimedOut:

@@ -52,6 +52,10 @@ func (s *sampler) Close() error { return nil }
 // only returns the figures of the one benchmark that a test binary ran.
 func only(o launch.Outcome, name string) (Figures, error) {
 	b := parse(o.Stdout, name)[0]
+	how := ended(o)
+	if how != "" {
+		b.forget()
+	}
 	switch l, lacking := b.result(); {
 	case o.TimedOut: // also after a result: it would take as long each time
 	case lacking == "":
@@ -59,7 +63,7 @@ func only(o launch.Outcome, name string) (Figures, error) {
 	case b.failed != "" || len(b.lines) > 0:
 		return Figures{}, fmt.Errorf("%s %s", name, lacking)
 	}
-	if how := ended(o); how != "" {
+	if how != "" {
 		return Figures{}, fmt.Errorf("%s %s", name, how)
 	}
 	return Figures{}, fmt.Errorf("%s printed no result", name)
@@ -121,6 +125,13 @@ func (b *announced) result() (l Figures, lacking string) {
 		lacking += "; it reports " + strings.Join(own, ", ")
 	}
 	return l, lacking
+}
+
+// forget drops a result of 0 ns/op, which testing may still print of a benchmark that panics, before the program ends.
+func (b *announced) forget() {
+	if _, lacking := b.result(); lacking != "" {
+		b.lines = nil
+	}
 }
 
 // suffix matches GOMAXPROCS at the end of a benchmark's name.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/launch"
 )
 
 // The output of test binaries with -test.v, as Go 1.26 prints it: what a benchmark prints is before its name or its result,
@@ -44,4 +46,16 @@ func TestSplit(t *testing.T) {
 
 func TestExact(t *testing.T) {
 	assert.Equal(t, `^BenchmarkS$/^a\.b$/^\(y\|z$`, exact("BenchmarkS/a.b/(y|z"))
+}
+
+// A benchmark that panics may still have a result of 0 ns/op: testing goes on to print it while the program ends.
+func TestPanicOutrunByItsResult(t *testing.T) {
+	o := launch.Outcome{
+		ExitCode: 2, Stdout: []byte("BenchmarkPanic\nBenchmarkPanic-2 \t       1\t         0 ns/op\n"), Stderr: []byte("panic: boom\n"),
+	}
+	_, err := only(o, "BenchmarkPanic")
+	assert.EqualError(t, err, "BenchmarkPanic ended with exit code 2: panic: boom")
+	o.ExitCode = 0
+	_, err = only(o, "BenchmarkPanic")
+	assert.EqualError(t, err, "BenchmarkPanic has 0 ns/op, which has no ratio")
 }
