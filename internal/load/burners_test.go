@@ -149,7 +149,7 @@ func TestBurnersLosesBurner(t *testing.T) {
 	f := start(t, 5)
 	pid := f.group.PIDs()[0]
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	tests.Await(t, "end of the burner", func() bool { return !tests.Alive(pid) })
+	tests.Await(t, "end of the burner", func() bool { return linux.ChildEnded(pid) }) // of all its threads
 	begin, err := f.Read()
 	require.NoError(t, err)
 	end, err := f.Read()
