@@ -16,9 +16,9 @@ const (
 	// The kernel counts in ticks of 10 ms (/proc/stat, proc_stat(5)); fewer than these on one CPU are rounding.
 	disturbedTicks = 3
 	tick           = 0.010
-	// In a sample too short for ticks, the part of its time in which a thread waited for a CPU that other programs had. Waking
-	// a thread takes some 50 µs, which is a tenth of the shortest commands.
-	waitedShare = 0.2
+	// In a sample too short for ticks, the share of its time for which a thread waited for a CPU that other programs had. Of the
+	// shortest commands, gorun's own supervisor may take 30%.
+	waitedShare = 1.0 / 3
 	// In fewer ticks than these, the counters of ticks show their rounding and nothing else.
 	leastTicks = 5
 )
@@ -54,8 +54,8 @@ func Judge(s *result.Sample, cpus int) {
 	}
 	share(sig.StealSeconds, "the hypervisor stole %.2f s (%.0f%% of the CPU time there was)")
 	share(sig.OtherSeconds, "other programs used %.2f s (%.0f%% of the CPU time there was)")
-	if part := s.Waited / s.Seconds; sig.OtherSeconds == nil && s.Seconds > 0 && part > waitedShare {
-		doubt(result.Suspect, "it waited %.1f ms for a CPU that other programs had (%.0f%% of its time)", 1000*s.Waited, 100*part)
+	if sig.OtherSeconds == nil && s.Waited > waitedShare {
+		doubt(result.Suspect, "for %.0f%% of its time it waited for a CPU that other programs had", 100*s.Waited)
 	}
 	if t := sig.ThrottledSeconds; t != nil && *t > 0 {
 		doubt(result.Suspect, "the cgroup's CPU quota stopped threads for %.3f s", *t)

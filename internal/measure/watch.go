@@ -147,7 +147,7 @@ func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after 
 	w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
 	s.Quality.Signals.CanarySeconds = &canarySeconds
 	if !w.outside {
-		s.Waited = longestWait(before.turns, after.turns, s.CPUSeconds()+s.LoadSeconds)
+		s.Waited = longestWait(before.turns, after.turns, s.CPUSeconds()+s.LoadSeconds) / s.Quality.Signals.WatchedSeconds
 	}
 	if own := s.Values.Own(); own != nil && !w.outside {
 		if peak, err := linux.PeakRSS(w.root); err == nil {
@@ -217,12 +217,18 @@ func waited(turns map[string]linux.Turns) *float64 {
 	return &sum
 }
 
-// longestWait returns the greatest lower bound of the time in which other programs had the CPU for which one of the threads waited.
-// used is the CPU time of all threads.
+// longestWait returns the greatest lower bound of the time, in seconds, in which other programs had the CPU for which one of the
+// threads waited. used is the CPU time of the sample, also that of threads that have ended.
 func longestWait(before, after map[string]linux.Turns, used float64) (longest float64) {
+	var all []linux.Turns
+	sum := 0.0
 	for id, t := range after {
 		was := before[id]
-		longest = max(longest, linux.Turns{OnCPU: t.OnCPU - was.OnCPU, Waited: t.Waited - was.Waited}.Without(used))
+		all = append(all, linux.Turns{OnCPU: t.OnCPU - was.OnCPU, Waited: t.Waited - was.Waited})
+		sum += t.OnCPU - was.OnCPU
+	}
+	for _, t := range all {
+		longest = max(longest, t.Without(max(sum, used)))
 	}
 	return longest
 }

@@ -226,7 +226,7 @@ const tables = {
 		}
 	},
 	reasons(run, rows) {
-		const kind = (text) => text.replace(/ \(and alike[^)]*\)$/, "").replaceAll(/[0-9][0-9.]*/g, "#");
+		const kind = (text) => text.replace(/ \(CPUs [^)]*\)$/, "").replaceAll(/[0-9][0-9.]*(–[0-9][0-9.]*)?/g, "#");
 		for (const row of rows) {
 			const of = run.samples.filter((s) => s.quality.verdict === row.verdict);
 			const has = (s) => s.quality.reasons.some((r) => kind(r) === kind(row.reason));
