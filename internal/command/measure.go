@@ -30,7 +30,7 @@ func Measure(ctx context.Context, c launch.Command) (s result.Sample, o launch.O
 	measure.Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
 	if o.Turns.Count > 0 {
-		s.Quality.Signals.RunQueueSeconds, s.Waited = &o.Turns.Waited, o.Turns.Without(s.CPUSeconds())/o.WallSeconds
+		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = &o.Turns.Waited, o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 	}
 	return s, o, nil
 }

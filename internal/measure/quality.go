@@ -54,8 +54,8 @@ func Judge(s *result.Sample, cpus int) {
 	}
 	share(sig.StealSeconds, "the hypervisor stole %.2f s (%.0f%% of the CPU time there was)")
 	share(sig.OtherSeconds, "other programs used %.2f s (%.0f%% of the CPU time there was)")
-	if sig.OtherSeconds == nil && s.Waited > waitedShare {
-		doubt(result.Suspect, "for %.0f%% of its time it waited for a CPU that other programs had", 100*s.Waited)
+	if sig.OtherSeconds == nil && s.QueuedShare > waitedShare {
+		doubt(result.Suspect, "for %.0f%% of its time it waited for a CPU that other programs had", 100*s.QueuedShare)
 	}
 	if t := sig.ThrottledSeconds; t != nil && *t > 0 {
 		doubt(result.Suspect, "the cgroup's CPU quota stopped threads for %.3f s", *t)

@@ -35,11 +35,11 @@ func TestJudge(t *testing.T) {
 		"throttled":      {signals(good, result.Signals{ThrottledSeconds: number(0.001)}), result.Suspect, 1},
 		"disk":           {signals(good, result.Signals{MajorFaults: count(2)}), result.Suspect, 1},
 		// A sample too short for the ticks of the others' time is doubted for what its own thread waited.
-		"waited":          {result.Sample{Placement: good, Waited: 0.4}, result.Suspect, 1},
-		"waited a little": {result.Sample{Placement: good, Waited: 0.1}, result.Valid, 0},
+		"waited":          {result.Sample{Placement: good, QueuedShare: 0.4}, result.Suspect, 1},
+		"waited a little": {result.Sample{Placement: good, QueuedShare: 0.1}, result.Valid, 0},
 		"waited, no others": {func() result.Sample {
 			s := signals(good, result.Signals{OtherSeconds: number(0)})
-			s.Waited = 0.4
+			s.QueuedShare = 0.4
 			return s
 		}(), result.Valid, 0},
 		"counters at 0": {signals(good, result.Signals{

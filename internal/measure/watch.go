@@ -147,7 +147,7 @@ func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after 
 	w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
 	s.Quality.Signals.CanarySeconds = &canarySeconds
 	if !w.outside {
-		s.Waited = longestWait(before.turns, after.turns, s.CPUSeconds()+s.LoadSeconds) / s.Quality.Signals.WatchedSeconds
+		s.QueuedShare = longestWait(before.turns, after.turns, s.CPUSeconds()+s.LoadSeconds) / s.Quality.Signals.WatchedSeconds
 	}
 	if own := s.Values.Own(); own != nil && !w.outside {
 		if peak, err := linux.PeakRSS(w.root); err == nil {
