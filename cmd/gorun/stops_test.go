@@ -32,7 +32,7 @@ var stops = map[string]struct {
 	"migrate": {"migrate --relation same-cpu --working-set 16KiB", ""},
 	"matrix":  {"matrix primes --limit 20000,20001 --warmup 0", run.SampleCommand},
 	"pair":    {"pair A A --warmup 0", pair.SideCommand},
-	"bind":    {"bind --processes 2 --array 64KiB --passes 100 --checks 1000000", bind.ProcessCommand},
+	"bind":    {"bind --processes 2 --array 64KiB --passes 100 --checks 30000000", bind.ProcessCommand},
 	"numa": {
 		"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0",
 		numa.ProbeCommand,
@@ -96,12 +96,12 @@ func stopped(t *testing.T, f fault) {
 			}
 			h := harm(t, t.TempDir(), c.args, gorunCommand)
 			h.awaitAfter(0, true)
-			after := time.Millisecond
+			after := time.Duration(0)
 			h.await("stopped sample", func() bool { // again, at another moment of a sample, if the stop fell between two
-				if after *= 2; after > time.Second {
-					after = time.Millisecond
-				}
 				stopOnce(t, h.cmd.Process.Pid, c.stopped, after)
+				if after = 2 * max(after, time.Millisecond); after > time.Second {
+					after = 0
+				}
 				return slices.ContainsFunc(h.samples(), isStopped)
 			})
 			assert.Positive(t, stoppedSeconds(t, f, h.end().Samples))
