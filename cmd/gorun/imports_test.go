@@ -14,23 +14,23 @@ import (
 // in a row. Each of these is a decision: data flows from the machine to the results, and from these to the views. cmd/gorun
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result units
+	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result table units
 	bytesize            hint
-	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result topology units
+	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
 	catalog
 	cgroup              cpuset sysfs
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
-	command             catalog column cpuset dedicate experiment guardian hint launch lazy linux measure placement render/term render/view result shell stats topology units
-	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats topology units
+	command             catalog column cpuset dedicate experiment guardian hint launch lazy linux measure placement render/view result shell stats table topology units
+	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats table topology units
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
 	doctor              cgroup hint linux measure metrics render/term result stats sysfs topology units
-	experiment          bytesize child column cpuset hint linux render/chart render/term render/view result topology units
+	experiment          bytesize child column cpuset hint linux render/chart render/term render/view result table topology units
 	futex               column cpuset csrc experiment hint linux measure placement result topology
-	gobench             column command experiment guardian hint launch lazy render/term render/view result shell units
+	gobench             column command experiment guardian hint launch lazy render/view result shell table units
 	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint lazy matrix result
@@ -42,27 +42,28 @@ const mayImport = `
 	matrix              column cpuset hint lazy result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
-	migrate             bytesize column cpuset csrc experiment hint linux measure placement render/term render/view result stats topology units
-	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats topology units
+	migrate             bytesize column cpuset csrc experiment hint linux measure placement render/view result stats topology units
+	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats table topology units
 	output              hint
-	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
+	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/view result table topology
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
-	primes              catalog column cpuset experiment hint linux placement render/view result units
+	primes              catalog column cpuset experiment hint linux placement result units
 	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests
-	render              catalog column cpuset experiment lazy render/term render/view result shell stats topology units
-	render/chart        render/term render/view result stats units
+	render              catalog column cpuset experiment lazy render/term render/view result shell stats table topology units
+	render/chart        column render/term render/view result stats table units
 	render/rendertest   cpuset render/chart render/term result stats
-	render/term         lazy result stats units
-	render/view         column cpuset lazy render/term result shell stats units
-	report              column experiment journal matrix render render/chart render/term render/view result shell stats units
+	render/term         lazy result stats table units
+	render/view         column cpuset lazy render/term result shell stats table units
+	report              column experiment journal matrix render render/chart render/term render/view result shell stats table units
 	result              hint lazy stats
 	run                 catalog cgroup child column cpuset doctor experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
 	sysfs               cpuset
 	testdata/matrix
+	table               column stats units
 	tests
 	tests/hosts         sysfs topology
 	tests/run           linux

@@ -12,7 +12,7 @@ import (
 	"gorun/csrc"
 	"gorun/internal/bytesize"
 	"gorun/internal/linux"
-	"gorun/internal/result"
+	"gorun/internal/numa"
 )
 
 // BenchmarkNuma compares the probe with plain C that makes the same accesses, on the last CPU allowed. Both run in one process
@@ -48,7 +48,7 @@ func BenchmarkNuma(b *testing.B) {
 					for round := range b.N {
 						probe, plain := measure(b, access, bytes, accesses, pages, []string{"probe", "plain"}[round%2])
 						own, others, ratios = append(own, probe), append(others, plain), append(ratios, probe/plain)
-						var v result.Numa
+						var v numa.Figures
 						oneSample(b, gorun, &v, "numa", "--access", access, "--buffer", size, "--pages", pages,
 							"--mem", "float", "--cpu", "float", "--numa-balancing", "keep", "--preferred-node", "none", "--load", "0",
 							"--accesses", strconv.Itoa(accesses), "--repetitions", "1", "--warmup", "0", "--cpus", cpu)

@@ -37,8 +37,8 @@ var rows = []experiment.Experiment{
 	migrate.Experiment,
 }
 
-// views show the runs of all experiments, also of the one that is not in rows since it has its own command.
-var views = append(slices.Clone(rows), gobench.Experiment)
+// views show the runs of all experiments, also of those that are not in rows: one has its own command, and one is a flag of numa.
+var views = append(slices.Clone(rows), gobench.Experiment, numa.Load)
 
 // plainCommand is `gorun EXPERIMENT`.
 func plainCommand(e env, x experiment.Experiment) *cobra.Command {

@@ -25,7 +25,7 @@ type topic struct {
 }
 
 // made are the topics that are generated from the program, and have no file.
-var made = map[string]func() topic{"flags": flagsTopic, "schema": schemaTopic}
+var made = map[string]func() topic{"figures": figuresTopic, "flags": flagsTopic, "schema": schemaTopic}
 
 // topicNames returns the names of all topics, in alphabetical order.
 func topicNames() []string {

@@ -12,6 +12,7 @@ import (
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -28,28 +29,30 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 		return chart.Figure{}, false
 	}
 	run = term.Clean(run)
-	m, ok := trialsOf(run).table()
+	m, ok := trialsOf(run).heat()
 	if !ok || !chart.Drawable(m.scale.Lo, m.scale.Hi) {
 		return chart.Figure{}, false
 	}
 	f := chart.Figure{
 		Title:       "Time of each sum, in ms, by process and trial",
 		Description: "Rows are processes, columns are trials. " + m.legend(),
-		Table:       chart.FigureTable{Caption: "Milliseconds by process and trial", Head: []string{"process"}},
+		Table:       table.Table{Name: "trials", Title: "Times by process and trial"},
+	}
+	f.Table.Add("process")
+	for _, c := range m.columns {
+		f.Table.Add(c.name)
+	}
+	add := func(name string, of func(c trialsColumn) float64) {
+		row := []table.Value{table.Text(name)}
+		for _, c := range m.columns {
+			row = append(row, table.Seconds(of(c)/1e3))
+		}
+		f.Table.Rows = append(f.Table.Rows, table.Row{Values: row})
 	}
 	for row, name := range m.rows {
-		cells := []string{name}
-		for _, c := range m.columns {
-			cells = append(cells, exact(c.at[row]))
-		}
-		f.Table.Rows = append(f.Table.Rows, cells)
+		add(name, func(c trialsColumn) float64 { return c.at[row] })
 	}
-	means := []string{meanName}
-	for _, c := range m.columns {
-		f.Table.Head = append(f.Table.Head, c.name)
-		means = append(means, exact(c.mean))
-	}
-	f.Table.Rows = append(f.Table.Rows, means)
+	add(meanName, func(c trialsColumn) float64 { return c.mean })
 
 	var b strings.Builder
 	height := 0
@@ -63,19 +66,11 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 	return f, true
 }
 
-// exact formats a value without rounding; "" if it is unknown.
-func exact(x float64) string {
-	if math.IsNaN(x) {
-		return ""
-	}
-	return units.Exact(x)
-}
-
 // namesWidth is the width of the names of rows, in units.
 const namesWidth = 40
 
 // svgSide draws the bound or the unbound trials, and returns their height.
-func (m table) svgSide(bound bool) (drawn string, height int) {
+func (m heat) svgSide(bound bool) (drawn string, height int) {
 	const line = 17
 	var columns []trialsColumn
 	for _, c := range m.columns {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
@@ -162,18 +161,6 @@ func TestBindSampleSum(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}, {Loops: 12, Sum: 19}}})
 	require.EqualError(t, err, "process 1: the sum of the words is 19 instead of 18")
-}
-
-func TestOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		trials, seed := rapid.IntRange(0, 50).Draw(t, "trials"), rapid.Uint64().Draw(t, "seed")
-		order := Order(trials, seed)
-		assert.Len(t, order, 2*trials)
-		for pair := range slices.Chunk(order, 2) {
-			assert.NotEqual(t, pair[0], pair[1])
-		}
-		assert.Equal(t, order, Order(trials, seed))
-	})
 }
 
 // Bound and unbound come first equally often, also in a part of the run, and every order of four pairs occurs.

@@ -13,19 +13,28 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
-	"gorun/internal/units"
+	"gorun/internal/table"
 )
 
-// shown is the view of `gorun bind` runs, whose trials have their own table. The cells of a matrix do not use it.
+// shown is how runs of `gorun bind` are shown.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
+	Drawn: mapBlock, Tables: tables, Plan: planTable, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials", "masks", "cold"},
 	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
-	OwnCells: func(run *result.Run) bool { return run.Matrix != nil && run.Matrix.Order.Design == result.Pairs },
 	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
 		return Deviations(run.Samples), nil
 	},
 	Found: "Where the processes were",
+}
+
+// tables are those of any experiment; those of a run of its own say what is compared.
+func tables(run *result.Run, shape view.Shape) []table.Table {
+	tables := shape.Tables(run)
+	if run.Matrix != nil && run.Matrix.Order.Design == result.Pairs && len(tables) > 0 {
+		tables[0].Notes = append(tables[0].Notes, "A trial's time is the mean of its processes'; the two trials of a number are"+
+			" compared. No control guards the verdict.")
+	}
+	return tables
 }
 
 // trials holds the times of the processes' sums in the good samples, in milliseconds.
@@ -57,20 +66,6 @@ func trialsOf(run *result.Run) trials {
 	return t
 }
 
-// part has the figures of a process of a trial, for formats with a row for each process.
-type part struct {
-	Process    int               `json:"process"`
-	Trial      int               `json:"trial"` // from 0
-	Bound      bool              `json:"bound"`
-	CPU        int               `json:"cpu"`
-	CPUs       string            `json:"cpus"`
-	Checks     uint64            `json:"checks"`
-	Deviations uint64            `json:"deviations"`
-	MovedTo    map[string]uint64 `json:"moved_to"`
-	ArrayBytes uint64            `json:"array_bytes"`
-	Passes     uint64            `json:"passes"`
-}
-
 // parts returns a sample for each process of a trial.
 func parts(sample result.Sample) []result.Sample {
 	v, ok := result.Typed[Figures](&sample)
@@ -86,7 +81,7 @@ func parts(sample result.Sample) []result.Sample {
 		out[i] = sample
 		out[i].Seconds, out[i].UserSeconds, out[i].SystemSeconds = p.Seconds, p.UserSeconds, p.SystemSeconds
 		out[i].Values = result.FiguresOf(&part{
-			p.Process, trial, v.Bound, p.CPU, p.CPUs, p.Checks, p.Deviations, p.MovedTo, v.ArrayBytes, v.Passes,
+			v.Bound, p.Process, p.CPU, p.CPUs, trial, p.Checks, p.Deviations, p.MovedTo, v.ArrayBytes, v.Passes,
 		})
 	}
 	return out
@@ -100,8 +95,8 @@ type trialsColumn struct {
 	mean  float64   // over all processes
 }
 
-// table is the table of a run of `gorun bind`: rows are processes, columns are trials, unbound first.
-type table struct {
+// heat is the map of a run of `gorun bind`: rows are processes, columns are trials, unbound first.
+type heat struct {
 	rows              []string
 	columns           []trialsColumn
 	perRow, perColumn int // the most processes in a row and trials in a column
@@ -115,8 +110,8 @@ const (
 	mostColumns = 15
 )
 
-// table returns the table, with the mean of merged processes and trials. It returns false if there are no figures.
-func (t trials) table() (m table, ok bool) {
+// heat returns the map, with the mean of merged processes and trials. It returns false if there are no figures.
+func (t trials) heat() (m heat, ok bool) {
 	rows, columns := chunked(t.processes, mostRows), chunked(t.rounds, mostColumns)
 	if len(t.at) == 0 {
 		return m, false
@@ -167,7 +162,7 @@ func (t trials) mean(processes, rounds []int, bound bool) float64 {
 }
 
 // show formats a time with as many decimals as give the greatest one three digits.
-func (m table) show(ms float64) string {
+func (m heat) show(ms float64) string {
 	if math.IsNaN(ms) {
 		return "·"
 	}
@@ -179,7 +174,7 @@ func (m table) show(ms float64) string {
 }
 
 // legend describes the rows and columns.
-func (m table) legend() string {
+func (m heat) legend() string {
 	text := "A is unbound, B is bound; P1 is process 0 of the data"
 	if m.perRow > 1 {
 		text += fmt.Sprintf("; a row is the mean of up to %d processes, by the first", m.perRow)
@@ -193,11 +188,11 @@ func (m table) legend() string {
 // meanName is the name of the last row.
 const meanName = "mean"
 
-// tableBlock renders the table as a heat map, the bound trials to the right of the unbound ones: the times themselves where they
+// mapBlock renders the heat map, the bound trials to the right of the unbound ones: the times themselves where they
 // fit, else a digit for each.
-func tableBlock(run *result.Run, opts term.Options) string {
-	m, ok := trialsOf(run).table()
-	if !ok {
+func mapBlock(run *result.Run, _ view.Spec, opts term.Options) string {
+	m, ok := trialsOf(run).heat()
+	if !ok || run.Matrix == nil || run.Matrix.Order.Design != result.Pairs {
 		return ""
 	}
 	label, cell := len(meanName), 0
@@ -251,44 +246,10 @@ func tableBlock(run *result.Run, opts term.Options) string {
 	return term.TrimLines(block.String()) + scale + term.Paragraph("  ", m.legend(), opts.Columns()-2)
 }
 
-// title returns the heading of `gorun bind`.
-func title(run *result.Run, options view.Spec) (title string, parts []string) {
-	title = "gorun bind: " + options.Text("processes") + " processes, bound to CPUs and not"
-	parts = []string{options.Text("checks") + " checks of the CPU each"}
-	if bytes, err := strconv.ParseUint(options.Text("array_bytes"), 10, 64); err == nil {
-		parts = append(parts, "an array of "+units.Bytes(bytes)+" each, "+filled(options)+"added up "+options.Text("passes")+" times")
-	}
-	parts = append(parts, options.Text("trials")+" trials unbound and as many bound")
-	if m := run.Matrix; m != nil {
-		parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
-	}
-	return title, parts
-}
-
-// filled returns the note that filling the array is timed; "" if it is not.
-func filled(options view.Spec) string {
-	if options.Text("cold") == "true" {
-		return "filled and "
-	}
-	return ""
-}
-
-// blocks returns the table of processes and trials, the findings on bound against unbound, and the quality of the
-// samples.
-func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
-	blocks := []string{tableBlock(run, opts)}
-	if run.Matrix != nil {
-		blocks = append(blocks,
-			view.CellsBlock(run, opts)+term.Paragraph("  ", "A trial's time is the mean of its processes'; the"+
-				" two trials of a number are compared. No control guards the verdict.", opts.Columns()-2))
-	}
-	return append(blocks, view.DoubtsBlock(run, opts))
-}
-
-// planBlock lists the processes of each CPU, and the order of the trials.
-func planBlock(plan *result.Plan, _ view.Spec) string {
+// planTable lists the processes of each CPU, and the order of the trials.
+func planTable(plan *result.Plan) []table.Table {
 	if plan.Bind == nil {
-		return ""
+		return nil
 	}
 	processes, masks := map[string][]string{}, []string{}
 	for i, cpu := range plan.Bind.CPUs {
@@ -301,14 +262,14 @@ func planBlock(plan *result.Plan, _ view.Spec) string {
 		}
 		processes[mask] = append(processes[mask], "P"+strconv.Itoa(i+1))
 	}
-	block := ""
-	for _, mask := range masks {
-		block += term.Paragraph(fmt.Sprintf("  CPU %-4s ", mask), strings.Join(processes[mask], " "), term.DefaultWidth)
-	}
+	t := table.Of(masks).
+		With("CPUs", func(mask string) table.Value { return table.CPUs(mask) }).
+		With("processes", func(mask string) table.Value { return table.Words{{Text: strings.Join(processes[mask], " ")}} }).
+		Table("", "")
 	var order []string
 	for i, bound := range plan.Bind.Order {
 		order = append(order, map[bool]string{false: "A", true: "B"}[bound]+strconv.Itoa(i/2+1))
 	}
-	return block + "\n" + term.Paragraph("  trials   ", strings.Join(order, " "), term.DefaultWidth) +
-		term.Paragraph("  ", "A is unbound, B is bound.", term.DefaultWidth)
+	t.Notes = []string{"The order of the trials; A is unbound, B is bound: " + strings.Join(order, " ")}
+	return []table.Table{t}
 }

@@ -13,8 +13,8 @@ import (
 	"gorun/internal/result"
 )
 
-// For any numbers of processes and trials, the table is of readable size and includes all of them.
-func TestTable(t *testing.T) {
+// For any numbers of processes and trials, the map is of readable size and includes all of them.
+func TestHeat(t *testing.T) {
 	for _, c := range []struct {
 		processes, trials, rows, columns int
 		legend                           string
@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 		for trial := range c.trials {
 			all.rounds = append(all.rounds, trial)
 		}
-		m, ok := all.table()
+		m, ok := all.heat()
 		require.True(t, ok)
 		assert.Len(t, m.rows, c.rows)
 		assert.Len(t, m.columns, c.columns)
@@ -54,14 +54,14 @@ func TestTable(t *testing.T) {
 		assert.Equal(t, "A is unbound, B is bound; P1 is process 0 of the data"+c.legend+".", m.legend())
 	}
 	for hi, want := range map[float64]string{0.512: "0.300", 5: "0.30", 50: "0.3", 500: "0"} {
-		assert.Equal(t, want, table{scale: chart.HeatScale{Lo: 0, Hi: hi}}.show(0.3), hi)
+		assert.Equal(t, want, heat{scale: chart.HeatScale{Lo: 0, Hi: hi}}.show(0.3), hi)
 	}
-	assert.Equal(t, "·", table{}.show(math.NaN()))
+	assert.Equal(t, "·", heat{}.show(math.NaN()))
 }
 
 // Times that have no room are a digit each, in the colour of its place in the scale.
-func TestCompactTable(t *testing.T) {
-	run := &result.Run{}
+func TestCompactHeat(t *testing.T) {
+	run := &result.Run{Matrix: &result.Matrix{Order: result.Order{Design: result.Pairs}}}
 	for round := range 10 {
 		for _, bound := range []bool{false, true} {
 			f := Figures{Bound: bound}
@@ -71,11 +71,11 @@ func TestCompactTable(t *testing.T) {
 			run.Samples = append(run.Samples, result.Sample{Slot: &result.Slot{Round: round}, Values: result.FiguresOf(&f)})
 		}
 	}
-	text := tableBlock(run, term.Options{})
+	text := mapBlock(run, nil, term.Options{})
 	assert.Contains(t, text, "\n       A                     B\n  P1   0 0 0 0 0 0 0 0 0 0   0 0 0 0 0 0 0 0 0 0\n")
 	assert.Contains(t, text, "\n  P20  0 7 7 8 8 9 9 9 9 9   0 7 7 8 8 9 9 9 9 9\n")
 	assert.Contains(t, text, "\n  ms, from:  0 100  ")
 	assert.Less(t, strings.Count(text, "\n"), 30)
-	assert.Contains(t, tableBlock(run, term.Options{Colour: true}), term.Options{Colour: true}.Paint(chart.Shades[9].Terminal(), " 9"))
-	assert.Contains(t, tableBlock(run, term.Options{Width: 200}), "  100")
+	assert.Contains(t, mapBlock(run, nil, term.Options{Colour: true}), term.Options{Colour: true}.Paint(chart.Shades[9].Terminal(), " 9"))
+	assert.Contains(t, mapBlock(run, nil, term.Options{Width: 200}), "  100")
 }

@@ -9,7 +9,6 @@ import (
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
-	"gorun/internal/units"
 )
 
 // writeSVG writes the heat map of a run of `gorun c2c` as a self-contained SVG file.
@@ -37,25 +36,16 @@ func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
 	if !ok {
 		return chart.Figure{}, false
 	}
-	head, rows := relationRows(pairs, units.Tenths)
-	_, measured := relationRows(pairs, units.Exact)
-	f := chart.Figure{Title: "Core-to-core latency, one way, in ns", Table: chart.FigureTable{
-		Caption: "Latency by relation in ns: one way, and the median there and back", Head: head, Rows: measured,
-	}}
+	f := chart.Figure{Title: "Core-to-core latency, one way, in ns"}
 	f.Description = "CPUs are ordered by node, cache and core."
 	if len(pairs) > 1 {
 		f.Description += " " + extremes(pairs) + "."
-	}
-	for _, row := range rows {
-		f.Description += fmt.Sprintf(" %s: median %s ns.", row[0], row[2])
 	}
 	drawn, height := chart.DrawMap(h, scale, chart.Inside)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n%s</g>\n", chart.Margin, drawn)
 	y := height + 12
 	b.WriteString(chart.DrawScale(scale.Legend(), h.Unit, chart.Margin+h.Labels(), y))
-	table, tall := chart.DrawTable(head[:6], rows)
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", chart.Margin, y+36, table)
-	f.SVG = chart.Frame(f, note, y+36+tall, b.String())
+	f.SVG = chart.Frame(f, note, y+36, b.String())
 	return f, true
 }

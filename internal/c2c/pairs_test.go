@@ -12,7 +12,6 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
-	"gorun/internal/result"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
@@ -116,31 +115,6 @@ func TestTwoCPUs(t *testing.T) {
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 0")
 }
 
-func TestFit(t *testing.T) {
-	m := large(512) // 1024 CPUs
-	cpus := m.Online()
-	for _, c := range []struct {
-		which, want string
-		budget      time.Duration
-		pairs       int
-		each        time.Duration
-	}{
-		{"", "all", 0, 523776, 20 * time.Millisecond},
-		{"per-llc", "per-llc", 0, 496 + 32 + 1, 20 * time.Millisecond},
-		{"", "all", 30 * time.Minute, 523776, 30*time.Minute/523776 - 500*time.Microsecond},
-		{"", "per-core", 20 * time.Minute, 130816 + 512, 20*time.Minute/(130816+512) - 500*time.Microsecond},
-		{"", "per-llc", time.Minute, 529, 20 * time.Millisecond},
-		{"", "per-llc", 2 * time.Second, 529, 2*time.Second/529 - 500*time.Microsecond},
-		{"per-core", "per-core", 24 * time.Hour, 130816 + 512, 20 * time.Millisecond},
-	} {
-		plan, err := planPairs(m, cpus, c.which, c.budget, 1)
-		require.NoError(t, err)
-		assert.Equal(t, c.want, plan.Which, c.budget)
-		assert.Len(t, plan.Pairs, c.pairs)
-		assert.Equal(t, c.each, plan.Each, "%s in %v", c.which, c.budget)
-	}
-}
-
 func TestFitErrors(t *testing.T) {
 	m := large(512)
 	for _, c := range []struct {
@@ -218,16 +192,6 @@ func (d *durationText) Scan(state fmt.ScanState, _ rune) error {
 	parsed, err := time.ParseDuration(string(word))
 	*d = durationText(parsed)
 	return err
-}
-
-func TestDocument(t *testing.T) {
-	m := hosts.Machine(t, "qemu-numa2")
-	plan, err := planPairs(m, m.Allowed(), "per-llc", 0, 1)
-	require.NoError(t, err)
-	assert.Equal(t, &result.PlanPairs{
-		Which: "per-llc", Pairs: 4, Relations: map[string]int{"same-core": 1, "same-llc": 2, "cross-node": 1},
-		Seconds: 0.02, Estimate: 4 * 0.0205,
-	}, plan.Document())
 }
 
 // The order depends only on the seed and keeps every pair.

@@ -5,30 +5,35 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gorun/internal/experiment"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/topology"
 	"gorun/internal/units"
 )
 
-// shown is the view of `gorun c2c` runs.
+// shown is how runs of `gorun c2c` are shown.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock,
-	Options:  []string{"method", "pairs", "mem_node"},
+	Drawn: mapBlock, Plan: planTable, Rows: []string{"relation"},
+	Options:  []string{"method", "pairs", "mem_node", "pair_seconds"},
 	Drawings: []experiment.Drawing{{Anchor: "map", Draw: drawMap}},
-	Compared: view.Compared{Figure: oneWay, Name: func(s *result.Sample) (string, int) {
-		p, ok := result.Typed[Figures](s)
-		if !ok {
-			return "", 0
+	Tables: func(run *result.Run, shape view.Shape) []table.Table {
+		tables := shape.Tables(run)
+		if pairs := measuredPairs(run.Samples); len(pairs) > 1 && len(tables) > 0 {
+			tables[0].Notes = append(tables[0].Notes, extremes(pairs))
+			slices.SortStableFunc(tables[0].Rows, func(a, b table.Row) int { return cmp.Compare(distance(a.Name), distance(b.Name)) })
 		}
-		return p.Relation, 0
-	}},
+		return tables
+	},
+}
+
+// distance is the place of a relation, the nearest first.
+func distance(relation string) int {
+	return slices.IndexFunc(topology.Relations[:], func(r topology.Relation) bool { return r.String() == relation })
 }
 
 // measuredPair is the result for a pair of CPUs over its good samples. Times are medians.
@@ -133,56 +138,9 @@ func heatOf(pairs []measuredPair) *chart.Heat {
 	return h
 }
 
-// methodWords describes each method of passing the line.
-var methodWords = map[string]string{
-	"cas": "compare-and-swap", "write": "plain writes", "faa": "fetch-and-add",
-}
-
-// title returns the heading of `gorun c2c`.
-func title(run *result.Run, options view.Spec) (title string, parts []string) {
-	pairs := measuredPairs(run.Samples)
-	title = fmt.Sprintf("gorun c2c: a cache line handed back and forth between %s of %s", units.Things(len(pairs), "pair"),
-		units.Things(len(seats(pairs)), "CPU"))
-	method := options.Text("method")
-	if how := methodWords[method]; how != "" {
-		method = "by " + how
-	}
-	if method != "" {
-		parts = append(parts, method)
-	}
-	if which := options.Text("pairs"); which != "" {
-		parts = append(parts, view.Option("pairs", which))
-	}
-	if each, err := strconv.ParseFloat(options.Text("pair_seconds"), 64); err == nil {
-		parts = append(parts, units.Seconds(each)+" a pair")
-	}
-	if budget := options.Text("budget_seconds"); budget != "" {
-		parts = append(parts, view.Option("budget_seconds", budget))
-	}
-	homes := []string{}
-	for _, p := range pairs {
-		if p.HomeNode != nil && !slices.Contains(homes, strconv.Itoa(*p.HomeNode)) {
-			homes = append(homes, strconv.Itoa(*p.HomeNode))
-		}
-	}
-	if asked := options.Text("mem_node"); asked != "" {
-		parts = append(parts, view.Option("mem_node", asked))
-	}
-	if len(homes) > 0 {
-		slices.Sort(homes)
-		parts = append(parts, "lines on node "+strings.Join(homes, ", "))
-	}
-	return title, parts
-}
-
-// blocks returns the heat map, the relations, and the samples.
-func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
-	pairs := measuredPairs(run.Samples)
-	return []string{mapBlock(pairs, opts), relationsBlock(pairs, opts), view.DoubtsBlock(run, opts)}
-}
-
 // mapBlock returns the heat map, or where to find it if it is too wide.
-func mapBlock(pairs []measuredPair, opts term.Options) string {
+func mapBlock(run *result.Run, _ view.Spec, opts term.Options) string {
+	pairs := measuredPairs(run.Samples)
 	heat := heatOf(pairs)
 	block := chart.HeatText(heat, opts)
 	n := len(seats(pairs))
@@ -200,82 +158,36 @@ func mapBlock(pairs []measuredPair, opts term.Options) string {
 	return block
 }
 
-// byRelation groups the pairs by relation, nearest first; an unknown relation comes last.
-func byRelation(pairs []measuredPair) (names []string, of map[string][]measuredPair) {
-	of = map[string][]measuredPair{}
-	for _, r := range topology.Relations {
-		names = append(names, r.String())
-	}
-	for _, p := range pairs {
-		if !slices.Contains(names, p.Relation) {
-			names = append(names, p.Relation)
-		}
-		of[p.Relation] = append(of[p.Relation], p)
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return of[name] == nil }), of
-}
-
-// relationsBlock summarises the pairs by relation, and names the fastest and the slowest pair.
-func relationsBlock(pairs []measuredPair, opts term.Options) string {
-	if len(pairs) == 0 {
-		return ""
-	}
-	head, rows := relationRows(pairs, units.Tenths)
-	columns := []term.Column{term.Left(head[0])}
-	for _, title := range head[1:] {
-		columns = append(columns, term.Right(title))
-	}
-	block := opts.Paint(term.Bold, "One way by relation, in ns") + "\n" + term.Grid(columns, rows)
-	if len(pairs) < 2 {
-		return block
-	}
-	return block + term.Paragraph("  ", extremes(pairs), opts.Columns()-2)
-}
-
-// relationRows has the times of the pairs by relation in ns: the distribution one way, and the median of both ways.
-func relationRows(pairs []measuredPair, show func(ns float64) string) (head []string, rows [][]string) {
-	names, of := byRelation(pairs)
-	for _, name := range names {
-		var oneWay, roundTrip []float64
-		for _, p := range of[name] {
-			oneWay, roundTrip = append(oneWay, p.NS), append(roundTrip, p.RoundTripNS)
-		}
-		d := result.Distribute(oneWay)
-		rows = append(rows, []string{
-			name, strconv.Itoa(len(oneWay)), show(d.Median), show(d.Mean), show(d.Min), show(d.Max),
-			show(result.Distribute(roundTrip).Median),
-		})
-	}
-	return []string{"relation", "pairs", "median", "mean", "min", "max", "round trip"}, rows
-}
-
 // extremes names the fastest and the slowest pair.
 func extremes(pairs []measuredPair) string {
 	nearer := func(a, b measuredPair) int { return cmp.Compare(a.NS, b.NS) }
 	describe := func(p measuredPair) string {
-		return fmt.Sprintf("CPUs %d and %d (%s) %s ns", p.CPUA, p.CPUB, p.Relation, units.Tenths(p.NS))
+		return fmt.Sprintf("CPUs %d and %d (%s) %s", p.CPUA, p.CPUB, p.Relation, units.Seconds(p.NS/1e9))
 	}
 	return "fastest: " + describe(slices.MinFunc(pairs, nearer)) + "; slowest: " + describe(slices.MaxFunc(pairs, nearer))
 }
 
-// planBlock shows the number of pairs and their duration.
-func planBlock(plan *result.Plan, _ view.Spec) string {
+// planTable shows the number of pairs and their duration.
+func planTable(plan *result.Plan) []table.Table {
 	p := plan.Pairs
 	if p == nil {
-		return ""
+		return nil
 	}
-	var rows [][]string
+	t := table.Table{}
+	t.Add("relation", "pairs")
+	add := func(name string, pairs int) {
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Count(pairs)}})
+	}
 	for _, r := range topology.Relations {
 		if n := p.Relations[r.String()]; n > 0 {
-			rows = append(rows, []string{r.String(), strconv.Itoa(n)})
+			add(r.String(), n)
 		}
 	}
-	rows = append(rows, []string{"in all", strconv.Itoa(p.Pairs)})
+	add("in all", p.Pairs)
 	about := units.Duration(p.Estimate)
 	if p.Estimate < 1 {
 		about = units.Seconds(p.Estimate)
 	}
-	return term.Grid([]term.Column{term.Left("relation"), term.Right("pairs")}, rows) + "\n" + term.Paragraph("time  ",
-		fmt.Sprintf("%s of %s each: about %s.", units.Things(p.Pairs, "pair"), units.Seconds(p.Seconds), about),
-		term.DefaultWidth)
+	t.Notes = []string{fmt.Sprintf("%s of %s each: about %s.", units.Things(p.Pairs, "pair"), units.Seconds(p.Seconds), about)}
+	return []table.Table{t}
 }

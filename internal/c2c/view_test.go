@@ -2,15 +2,12 @@ package c2c
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/render"
 	"gorun/internal/render/chart"
-	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -91,68 +88,20 @@ func TestSeatsAreByLocality(t *testing.T) {
 		}, partial)
 }
 
-func TestPlanBlock(t *testing.T) {
-	plan := &result.Plan{
-		Experiment: "c2c", CPUs: "0-15", Placement: "two pinned threads", Threads: 2,
-		Spec: map[string]any{"method": "cas", "pairs": "all"},
-		Pairs: &result.PlanPairs{
-			Which: "all", Pairs: 120, Relations: map[string]int{"cross-node": 64, "same-core": 8, "same-llc": 48},
-			Seconds: 0.1, Estimate: 12.6,
-		},
-	}
-	var out strings.Builder
-	views := render.Views{Experiment}
-	require.NoError(t, views.Plan(&out, plan, "table"))
-	assert.Equal(t, `Plan of gorun c2c (nothing was run)
-  method             cas
-  pairs              all
-  CPUs of the run    0-15
-  placement          two pinned threads
-  threads at once    2
-
-  relation    pairs
-  same-core       8
-  same-llc       48
-  cross-node     64
-  in all        120
-
-time  120 pairs of 100 ms each: about 13 s.
-`, out.String())
-	plan.Pairs.Estimate = 0.04
-	out.Reset()
-	require.NoError(t, views.Plan(&out, plan, "table"))
-	assert.Contains(t, out.String(), "about 40.0 ms.")
-	plan.Pairs = nil
-	require.NoError(t, views.Plan(&out, plan, "table"))
-}
-
-// A map of many CPUs is a small file, even if all adjacent cells differ.
-func TestHeatSVGIsSmall(t *testing.T) {
-	pairs := allPairs(chart.MapLimit)
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range pairs {
-		pairs[i].NS = 10 + 500*random.Float64()
-	}
-	for _, cpus := range []int{64, 65, chart.MapLimit} {
-		var some []measuredPair
-		for _, p := range pairs {
-			if p.CPUA < cpus && p.CPUB < cpus {
-				some = append(some, p)
-			}
-		}
-		f, ok := figureOf(some, "note")
-		require.True(t, ok)
-		rendertest.XML(t, f.SVG)
-		t.Logf("%d CPUs: %d bytes", cpus, len(f.SVG))
-		assert.Less(t, len(f.SVG), 1<<20, "%d CPUs", cpus)
-	}
-}
-
 // A page of 80 columns has room for the digits of 64 CPUs; for more, a summary says where the map is.
 func TestMapBlock(t *testing.T) {
-	assert.Contains(t, mapBlock(allPairs(64), term.Options{}), "One way, in ns, by CPU")
-	assert.Contains(t, mapBlock(allPairs(128), term.Options{}), "A map of 128 CPUs is too wide for this page")
-	assert.Empty(t, mapBlock(nil, term.Options{}))
+	block := func(cpus int) string {
+		run := &result.Run{}
+		for _, p := range allPairs(cpus) {
+			s := result.Sample{Values: result.FiguresOf(&p.Figures)}
+			s.Quality.Verdict = result.Valid
+			run.Samples = append(run.Samples, s)
+		}
+		return mapBlock(run, nil, term.Options{})
+	}
+	assert.Contains(t, block(64), "One way, in ns, by CPU")
+	assert.Contains(t, block(128), "A map of 128 CPUs is too wide for this page")
+	assert.Empty(t, block(1))
 }
 
 // A journal cannot make a map take all memory.

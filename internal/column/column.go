@@ -31,6 +31,8 @@ const (
 	Percent     Unit = "%"
 )
 
+var allUnits = []Unit{None, Count, Large, Seconds, Nanoseconds, Bytes, PerSecond, Ratio, Share, Percent}
+
 // Direction is the direction in which a figure is better.
 type Direction string
 
@@ -48,20 +50,20 @@ type Column struct {
 	Better  Direction
 	Label   string // in the table; "": the name, without its unit
 	Hidden  bool   // the table does not show it
-	Detail  bool   // the table shows it with --verbose
+	Verbose bool   // the table shows it with --verbose
 	Lead    int    // place among the columns that come first in CSV; 0: it comes after those of every experiment, by name
 	Key     string // in the names of benchmarks, which differ by it; "": it is not there
-	Bench   string // unit in a benchmark line; "": it is not there. Of Each, if set, the units are the keys
+	Bench   string // unit in a benchmark line; "": it is not there. Of a map, if set, the units are the keys
+	Rank    int    // place among the columns of a table of cells; 0: it is not one. Where there is no room, the highest goes first
+	Group   string // title of the table of its own that it is in; "": it is in none
 	// Words stand for values in a benchmark's name, such as "F" for -1.
 	Words map[string]string
 	// Repeats: the figure is the number of repetitions of the work, the iterations of a benchmark line.
 	Repeats bool
-	// Counts adds the figure of a sample to the counters of a run in progress; nil: no counter.
-	Counts func(live *result.Live, figure float64)
 
-	figures reflect.Type // the type that has the figure; nil: not an experiment's figure
-	of      func(*result.Sample) Value
-	each    func(*result.Sample) map[string]Value // by the suffix of the column's name; nil: a single column
+	own  bool // it is of the experiment's figures
+	of   func(*result.Sample) Value
+	each func(*result.Sample) map[string]Value // by the column's name and the key; nil: a single column
 }
 
 // List holds columns in the order of tables and benchmark lines.
@@ -76,57 +78,28 @@ type Value struct {
 // Known reports whether the sample has the figure.
 func (v Value) Known() bool { return v.Text != "" }
 
-// Figure is a column of the figures F. get returns a number, a text, a bool, or a pointer to one of these; nil and ""
-// are absent.
+// Figure returns a column that is computed from the figures F. get returns a number, a text, a bool, or a pointer to one
+// of these; nil and "" are absent.
 func Figure[F, V any](c Column, get func(*F) V) Column {
-	c.figures = reflect.TypeFor[F]()
+	c.own = true
 	c.of = func(s *result.Sample) Value {
 		figures, ok := result.Typed[F](s)
 		if !ok {
 			return Value{}
 		}
-		return valueOf(get(figures))
+		return valueOf(reflect.ValueOf(get(figures)))
 	}
 	return c
 }
 
-// Each is a column for each key of a map in the figures F: the column's name, "_", and the key.
-func Each[F, V any](c Column, get func(*F) map[string]V) Column {
-	c.figures, c.Hidden = reflect.TypeFor[F](), true
-	c.of = func(*result.Sample) Value { return Value{} }
-	c.each = func(s *result.Sample) map[string]Value {
-		figures, ok := result.Typed[F](s)
-		if !ok {
-			return nil
-		}
-		values := map[string]Value{}
-		for key, figure := range get(figures) {
-			values[c.Name+"_"+key] = valueOf(figure)
-		}
-		return values
-	}
-	return c
-}
-
-// Derived is a column of a sample's data other than the figures of its experiment. It is not in CSV.
+// Derived returns a column of a sample's data other than the figures of its experiment. It is not in CSV.
 func Derived[V any](c Column, get func(*result.Sample) V) Column {
-	c.of = func(s *result.Sample) Value { return valueOf(get(s)) }
+	c.of = func(s *result.Sample) Value { return valueOf(reflect.ValueOf(get(s))) }
 	return c
-}
-
-// Some returns a pointer to a figure, or nil for zero, which means no figure.
-func Some[V comparable](figure V) *V {
-	if none := *new(V); figure == none {
-		return nil
-	}
-	return &figure
 }
 
 // Of returns the value of a sample in the column.
 func (c Column) Of(s *result.Sample) Value { return c.of(s) }
-
-// Figures returns the type of the figures that the column belongs to; nil if it is derived.
-func (c Column) Figures() reflect.Type { return c.figures }
 
 // Number returns the figure of a sample; false when it is absent or a word.
 func (c Column) Number(s *result.Sample) (float64, bool) {
@@ -147,6 +120,33 @@ func (l List) Find(name string) (Column, bool) {
 	return Column{}, false
 }
 
+// Ranked returns the list with ranks for the columns of these names.
+func (l List) Ranked(names ...string) List {
+	l = slices.Clone(l)
+	for i := range l {
+		l[i].Rank = 1 + slices.Index(names, l[i].Name)
+	}
+	return l
+}
+
+// Get returns the column with this name. It panics if there is none, for columns that are known when the program is built.
+func (l List) Get(name string) Column {
+	c, found := l.Find(name)
+	if !found {
+		panic("there is no column " + name)
+	}
+	return c
+}
+
+// After returns the list with more columns after the one with this name. It panics if there is none.
+func (l List) After(name string, more ...Column) List {
+	at := slices.IndexFunc(l, func(c Column) bool { return c.Name == name })
+	if at < 0 {
+		panic("there is no column " + name)
+	}
+	return slices.Insert(slices.Clone(l), at+1, more...)
+}
+
 // Leading returns the columns that come first in CSV, in order.
 func (l List) Leading() List {
 	lead := slices.DeleteFunc(slices.Clone(l), func(c Column) bool { return c.Lead == 0 })
@@ -158,7 +158,7 @@ func (l List) Leading() List {
 func (l List) Others(samples []result.Sample) List {
 	others := map[string]Column{}
 	for _, c := range l {
-		if c.figures == nil || c.Lead > 0 {
+		if !c.own || c.Lead > 0 {
 			continue
 		}
 		for i := range samples {
@@ -215,44 +215,31 @@ func (c Column) keyed(name string) Column {
 	if c.Bench != "" {
 		c.Bench = strings.TrimPrefix(name, c.Name+"_")
 	}
+	if c.Label != "" {
+		c.Label += strings.ReplaceAll(strings.TrimPrefix(name, c.Name), "_", " ")
+	}
 	c.Name, c.each = name, nil
 	c.of = func(s *result.Sample) Value { return each(s)[name] }
 	return c
 }
 
 // valueOf returns a figure as a Value.
-func valueOf(figure any) Value {
-	switch x := figure.(type) {
-	case string:
-		return Value{Text: x, Number: math.NaN()}
-	case bool:
-		return Value{Text: strconv.FormatBool(x), Number: math.NaN()}
-	case float64:
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return Value{} // JSON has neither
+func valueOf(figure reflect.Value) Value {
+	switch figure.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return valueOf(figure.Elem())
+	case reflect.String:
+		return Value{Text: figure.String(), Number: math.NaN()}
+	case reflect.Bool:
+		return Value{Text: strconv.FormatBool(figure.Bool()), Number: math.NaN()}
+	case reflect.Int:
+		return Value{Text: strconv.FormatInt(figure.Int(), 10), Number: float64(figure.Int())}
+	case reflect.Uint64:
+		return Value{Text: strconv.FormatUint(figure.Uint(), 10), Number: float64(figure.Uint())}
+	case reflect.Float64:
+		if x := figure.Float(); !math.IsNaN(x) && !math.IsInf(x, 0) { // JSON has neither
+			return Value{Text: units.Exact(x), Number: x}
 		}
-		return Value{Text: units.Exact(x), Number: x}
-	case int:
-		return Value{Text: strconv.Itoa(x), Number: float64(x)}
-	case uint64:
-		return Value{Text: strconv.FormatUint(x, 10), Number: float64(x)}
-	case *string:
-		return at(x)
-	case *bool:
-		return at(x)
-	case *float64:
-		return at(x)
-	case *int:
-		return at(x)
-	case *uint64:
-		return at(x)
 	}
 	return Value{}
-}
-
-func at[T any](x *T) Value {
-	if x == nil {
-		return Value{}
-	}
-	return valueOf(*x)
 }

@@ -29,7 +29,7 @@ func (s *sampler) sampleDedicated(ctx context.Context, c Cell) (sample result.Sa
 		var unrestored error
 		d.Changed, unrestored = held.Release()
 		s.unrestored = errors.Join(s.unrestored, unrestored)
-		if v, ok := result.Typed[result.Exec](&sample); ok {
+		if v, ok := result.Typed[Figures](&sample); ok {
 			v.Dedicated = &d // the figures are still this sampler's own
 		}
 		if d.Changed > 0 {

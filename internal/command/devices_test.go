@@ -42,7 +42,7 @@ node-remote [0-1,8-9] bind 3
 	} {
 		placements, err := on(m, m.Allowed()).placementsWith(device)
 		require.NoError(t, err)
-		assert.Equal(t, want, table(placements), device)
+		assert.Equal(t, want, listed(placements), device)
 		near, err := on(m, m.Allowed()).lookup("near-" + device)
 		require.NoError(t, err)
 		assert.Equal(t, placements[1], near)
@@ -60,7 +60,7 @@ node-remote [0-1,8-9] bind 3
 	within := cpuset.Of(5, 6, 7, 1)
 	placements, err := on(m, within).placementsWith("ens5")
 	require.NoError(t, err)
-	assert.Equal(t, "near-ens5 [6-7]\nfar-ens5 [1]\n", table(placements[1:3]))
+	assert.Equal(t, "near-ens5 [6-7]\nfar-ens5 [1]\n", listed(placements[1:3]))
 }
 
 func TestPlacementsOfDeviceErrors(t *testing.T) {

@@ -119,7 +119,7 @@ func failures(run *result.Run) (findings []result.Finding, warnings []result.War
 		of[i] = endings{}
 	}
 	for _, s := range result.Good(run.Samples) {
-		if v, ok := result.Typed[result.Exec](&s); ok && view.CellOf(run, &s) != nil {
+		if v, ok := result.Typed[Figures](&s); ok && view.CellOf(run, &s) != nil {
 			of[s.Cell][ending{v.ExitCode, v.Signal}]++
 		}
 	}

@@ -25,7 +25,7 @@ func counted(cell, count, code, signal int) (samples []result.Sample) {
 	for range count {
 		samples = append(samples, result.Sample{
 			Slot: &result.Slot{Cell: cell}, Seconds: 1, Placement: result.Placement{Verified: true},
-			Quality: result.Quality{Verdict: result.Valid}, Values: result.FiguresOf(&result.Exec{ExitCode: code, Signal: signal}),
+			Quality: result.Quality{Verdict: result.Valid}, Values: result.FiguresOf(&Figures{ExitCode: code, Signal: signal}),
 		})
 	}
 	return samples

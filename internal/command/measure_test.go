@@ -43,7 +43,7 @@ func TestSample(t *testing.T) {
 		compared := &sampler{}
 		s, err := sample(t, compared, c, script)
 		require.NoError(t, err)
-		v, ok := result.Typed[result.Exec](&s)
+		v, ok := result.Typed[Figures](&s)
 		require.True(t, ok)
 		if want.figure > 0 {
 			require.NotNil(t, v.Metric, script)

@@ -17,8 +17,8 @@ import (
 	"gorun/internal/topology"
 )
 
-// table formats placements, one per line.
-func table(placements []Placement) string {
+// listed formats placements, one per line.
+func listed(placements []Placement) string {
 	var b strings.Builder
 	for _, p := range placements {
 		fmt.Fprintf(&b, "%s [%v]", p.Name, p.CPUs)
@@ -45,7 +45,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 				}
 			}
 			placements := on(m, m.Allowed()).placements(nil)
-			t.Log("\n" + table(placements))
+			t.Log("\n" + listed(placements))
 			for _, p := range placements {
 				if p.Chosen != "" {
 					t.Log(p.Chosen)
@@ -122,7 +122,7 @@ node-remote [] bind 2
 `,
 	} {
 		m := hosts.Machine(t, name)
-		assert.Equal(t, want, table(on(m, m.Allowed()).placements(nil)), name)
+		assert.Equal(t, want, listed(on(m, m.Allowed()).placements(nil)), name)
 	}
 }
 
@@ -133,10 +133,10 @@ one-cpu [1]
 one-cpu-node-1 [4]
 one-llc [1-2]
 spread-nodes [1,4]
-`, table(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(1, 2, 4)}, cpuset.Of(0)).placements(nil)))
+`, listed(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(1, 2, 4)}, cpuset.Of(0)).placements(nil)))
 	assert.Equal(t, "unbound [5]\ninterleaved [5] interleave 0-1\nnode-remote [5] bind 0\n",
-		table(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0, 1)).placements(nil)))
-	assert.Equal(t, "unbound [5]\n", table(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0)).placements(nil)), "all memory is remote")
+		listed(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0, 1)).placements(nil)))
+	assert.Equal(t, "unbound [5]\n", listed(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0)).placements(nil)), "all memory is remote")
 	assert.Empty(t, on(m, cpuset.Of(99)).placements(nil))
 }
 

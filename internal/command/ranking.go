@@ -5,31 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 	"gorun/internal/stats"
 )
-
-// linesBlock lists the commands and settings that give a placement without gorun; "" if nothing needs to be set.
-func linesBlock(l *result.Lines, opts term.Options) string {
-	block := ""
-	line := func(name, text string) {
-		if text != "" {
-			block += fmt.Sprintf("  %-12s%s\n", name, text) // never broken: it is there to be copied
-		}
-	}
-	line("taskset", l.Taskset)
-	line("numactl", l.Numactl)
-	name := "systemd"
-	for _, text := range l.Systemd {
-		line(name, text)
-		name = ""
-	}
-	line("Kubernetes", l.Kubernetes)
-	return block
-}
 
 // userCommand returns the user's command that the cells of a run place.
 func userCommand(run *result.Run) string {
@@ -96,13 +76,4 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 		verdicts = verdicts[1:]
 	}
 	return append([]view.Statement{{Text: text}}, verdicts...)
-}
-
-// useBlock shows how to get the best setting without gorun.
-func useBlock(run *result.Run, opts term.Options) string {
-	use, baseline, found := best(run)
-	if !found || use == baseline {
-		return ""
-	}
-	return term.Title("To have "+view.CellNames(run)[use]+" without gorun:", opts) + linesBlock(run.Cells[use].Lines, opts)
 }

@@ -136,13 +136,13 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 
 // addFigures adds the figures of an execution to its sample. Those that the command prints are looked for if it did not fail.
 func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *topology.Machine) {
-	v := result.Exec{
+	v := Figures{
 		ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, PeakRSS: o.PeakRSS(), Killed: o.Killed, Migrations: o.Migrations(m),
 	}
 	if succeeded {
 		for i, metric := range c.Metrics {
 			figure, err := metric.in(o)
-			*v.Metrics()[i] = figure
+			*v.metrics()[i] = figure
 			if err != nil {
 				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			}

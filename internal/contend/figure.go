@@ -9,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/hint"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -34,10 +36,10 @@ func drawCurves(run *result.Run) (chart.Figure, bool) {
 	if len(curves) == 0 {
 		return chart.Figure{}, false
 	}
-	f := chart.Figure{Title: "Contention: time and throughput by CPUs", Table: chart.FigureTable{
-		Caption: "Medians over the samples, and their ranges",
-		Head:    []string{"operation", "CPUs", "samples", "ns an operation", "least", "most", "Mops/s", "least", "most"},
+	f := chart.Figure{Title: "Contention: time and throughput by CPUs", Table: table.Table{
+		Name: "curves", Title: "Medians over the samples, and their ranges",
 	}}
+	f.Table.Add("operation", "CPUs", "samples", "an operation", "operations a second")
 	perOp := chart.Panel{Title: "ns an operation, mean of the threads", Unit: "ns"}
 	perSecond := chart.Panel{Title: "Mops/s, all threads together", Unit: "Mops/s"}
 	var about []string
@@ -50,10 +52,11 @@ func drawCurves(run *result.Run) (chart.Figure, bool) {
 			time.Points = append(time.Points, chart.Point{X: cpus, Y: ns.Median, Least: ns.Min, Most: ns.Max})
 			rate.Points = append(rate.Points,
 				chart.Point{X: cpus, Y: ops.Median / 1e6, Least: ops.Min / 1e6, Most: ops.Max / 1e6})
-			f.Table.Rows = append(f.Table.Rows, []string{
-				c.name, strconv.Itoa(row.CPUs), strconv.Itoa(len(row.samples)), units.Exact(ns.Median), units.Exact(ns.Min),
-				units.Exact(ns.Max), units.Exact(ops.Median / 1e6), units.Exact(ops.Min / 1e6), units.Exact(ops.Max / 1e6),
-			})
+			f.Table.Rows = append(f.Table.Rows, table.Row{Values: []table.Value{
+				table.Text(c.name), table.Count(row.CPUs), table.Count(len(row.samples)),
+				table.Spread{Median: ns.Median, Least: ns.Min, Most: ns.Max, Unit: column.Nanoseconds},
+				table.Spread{Median: ops.Median, Least: ops.Min, Most: ops.Max, Unit: column.PerSecond},
+			}})
 		}
 		perOp.Curves, perSecond.Curves = append(perOp.Curves, time), append(perSecond.Curves, rate)
 		first, last := time.Points[0], time.Points[len(time.Points)-1]
@@ -101,9 +104,13 @@ func curvesOf(rows []measuredRow) (curves []curve) {
 			continue
 		}
 		name := []string{term.Snip(k.Op, 24)}
-		for _, axis := range axes {
-			if axis.title != "instruction" && differs(rows, axis.of) {
-				name = append(name, axis.of(of[0]))
+		for _, what := range []func(row *measuredRow) string{
+			func(row *measuredRow) string { return row.variant },
+			func(row *measuredRow) string { return distance(row.ContendRow) },
+			func(row *measuredRow) string { return "memory on node " + strconv.Itoa(row.MemNode) },
+		} {
+			if slices.ContainsFunc(rows, func(row measuredRow) bool { return what(&row) != what(&rows[0]) }) {
+				name = append(name, what(of[0]))
 			}
 		}
 		curves = append(curves, curve{strings.Join(name, ", "), of})

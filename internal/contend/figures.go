@@ -1,37 +1,53 @@
 package contend
 
-import "gorun/internal/result"
+import (
+	"gorun/internal/column"
+	"gorun/internal/result"
+)
 
-// Figures are the figures of one sample of `gorun contend`: a row, and the work of its threads. Times are in
-// nanoseconds.
+// Figures are the figures of one sample of `gorun contend`: a row, and the work of its threads.
 type Figures struct {
 	result.ContendRow
+	Variant string `json:"variant,omitempty" figure:"-"` // has a column after the operation
+	Mode    string `json:"mode" figure:",key=mode" is:"How a row ends: count, after a number of operations, or time."`
+
+	NsPerOp        float64  `json:"ns_per_op" figure:"ns,lower,lead=5,bench=ns/op" label:"time of an operation" is:"The mean time of an operation, over the threads."`
+	OpsPerSecond   float64  `json:"ops_per_second" figure:"1/s,higher,lead=10,bench=ops/s,rank=5" label:"ops/s" is:"The operations per second of all threads."`
+	Min            float64  `json:"min" figure:"ns,lower,lead=6,rank=1" is:"The time of an operation, of the fastest thread."`
+	Max            float64  `json:"max" figure:"ns,lower,lead=7,rank=2" is:"The time of an operation, of the slowest thread."`
+	Stdev          float64  `json:"stdev" figure:"ns,lower,lead=8,rank=3" is:"The standard deviation of the threads' times of an operation."` // divided by n - 1; 0 for one
+	Fairness       float64  `json:"fairness" figure:"ratio,higher,lead=9,bench=fairness,rank=4" label:"fairness" is:"Jain's index of the threads' rates: 1 if all are equal, 1/n if one of n gets everything."`
+	FairnessMinMax float64  `json:"fairness_min_max" figure:"ratio,higher,verbose" is:"The rate of the slowest thread divided by that of the fastest."`
+	Operations     uint64   `json:"operations" figure:"number,repeats,verbose" is:"The operations of all threads that count."`
+	Failures       *uint64  `json:"failures,omitempty" figure:"number,rank=7" is:"The compare-and-swaps that found another value."`
+	MemNodeRead    *int     `json:"mem_node_read,omitempty" figure:",verbose" is:"The node of the memory, read back."`
+	Overlap        *float64 `json:"together,omitempty" figure:"share,higher,rank=6" label:"all ran" is:"The part of the time in which all threads ran."` // of the windows, or of a count's length
+
+	Windows      int      `json:"windows,omitempty" figure:"count,verbose" is:"The windows of time in which all threads ran; only these count."`
+	WindowsOf    int      `json:"windows_of,omitempty" figure:"count,verbose" is:"All windows of time."`
+	WindowNs     float64  `json:"window_ns,omitempty" figure:"ns,verbose" is:"The length of a window."`
+	CountPerCPU  uint64   `json:"count,omitempty" figure:"number,verbose" is:"The requested operations of each thread."`
+	ReleasedNs   *float64 `json:"released_ns,omitempty" figure:"ns,lower,verbose" is:"The time between the starts of the first and of the last thread."`
+	FixedSeconds float64  `json:"fixed_seconds,omitempty" figure:"s,verbose" is:"The time of a row that is not spent on operations."` // placing, verifying, the barrier
 	result.OwnProcess
-	Variant string `json:"variant,omitempty"` // of the instruction: "lse", "llsc"
-	Mode    string `json:"mode"`              // ByCount or ByTime
-
-	NsPerOp        float64  `json:"ns_per_op"` // mean of the threads
-	Min            float64  `json:"min"`       // of the threads' ns per operation
-	Max            float64  `json:"max"`
-	Stdev          float64  `json:"stdev"`            // of the threads, divided by n - 1; 0 for one
-	Fairness       float64  `json:"fairness"`         // Jain's index of the threads' rates: 1 if all are equal, 1/n if one thread gets everything
-	FairnessMinMax float64  `json:"fairness_min_max"` // the slowest thread's rate over the fastest's
-	OpsPerSecond   float64  `json:"ops_per_second"`   // total of all threads
-	Operations     uint64   `json:"operations"`
-	Failures       *uint64  `json:"failures,omitempty"` // compare-and-swaps that found another value
-	MemNodeRead    *int     `json:"mem_node_read,omitempty"`
-	Overlap        *float64 `json:"together,omitempty"` // part of the time in which all threads ran: of the windows, or of a count's length
-
-	Windows      int                  `json:"windows,omitempty"`       // windows in which all threads ran: only these count
-	WindowsOf    int                  `json:"windows_of,omitempty"`    // windows in all
-	WindowsNs    *result.Distribution `json:"windows_ns,omitempty"`    // mean ns per operation of each window that counts
-	WindowNs     float64              `json:"window_ns,omitempty"`     // length of a window
-	CountPerCPU  uint64               `json:"count,omitempty"`         // requested operations of each thread
-	ReleasedNs   *float64             `json:"released_ns,omitempty"`   // between the first and the last thread's start
-	FixedSeconds float64              `json:"fixed_seconds,omitempty"` // of the row outside its operations: placing, verifying, the barrier
+	WindowsNs *result.Distribution `json:"windows_ns,omitempty" figure:"ns,lower,verbose" is:"The mean time of an operation in the windows that count"`
 
 	Threads []Thread `json:"threads"`
 }
+
+var (
+	columns = column.Of[Figures]().After("op", column.Figure(column.Column{
+		Name: "variant", Key: "variant", Meaning: "The variant of the instruction.", // "lse", "llsc"
+	}, func(f *Figures) string { return f.Variant })).After("dist_bytes", column.Figure(column.Column{
+		Name: "dist", Meaning: "The distance of --dist, in the unit of dist_by.",
+	}, func(f *Figures) *int {
+		if f.DistBy == "" {
+			return nil
+		}
+		return &f.Dist
+	}))
+	perOperation = columns.Get("ns_per_op") // by which cells are compared
+)
 
 // The modes of a row.
 const (

@@ -130,13 +130,8 @@ func TestNodesOfErrors(t *testing.T) {
 		{"qemu-numa2", "0-7", "0,2", "this machine has no node 2", "it has nodes 0-1"},
 		{"qemu-numa2", "0-3", "0-1", "node 1 has none of the run's CPUs 0-3", "the run has CPUs on nodes 0"},
 		{"cxl-memory", "0-3", "2", "node 2 has none of the run's CPUs 0-3", "the run has CPUs on nodes 0"},
-		{"cxl-memory", "0-3", "1", "this machine has no node 1", "it has nodes 0,2"},
 		{
 			"qemu-numa2", "0-7", "one", `"one" is not a list of nodes`,
-			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
-		},
-		{
-			"qemu-numa2", "0-7", " ", `" " is not a list of nodes`,
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{"qemu-numa2", "", "", "the run has no CPU", ""},
@@ -190,12 +185,6 @@ func TestParseMemNode(t *testing.T) {
 
 func TestParseMemNodeErrors(t *testing.T) {
 	for _, c := range []struct{ host, text, want, hint string }{
-		{"qemu-numa2", "2", "this machine has no node 2", "it has nodes 0-1"},
-		{"devices", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is", "give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"},
-		{
-			"qemu-numa2", "near", `"near" is not a list of nodes`,
-			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
-		},
 		{
 			"qemu-numa2", "local,1", `"local,1" is not a list of nodes`,
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",

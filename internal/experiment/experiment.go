@@ -240,8 +240,9 @@ type Definition[C any] struct {
 	Picture *Picture // nil: there is none
 	View    *View    // nil: a run is shown with the names of its options and its columns
 	Columns column.List
-	// Others holds, by name, the views of runs to which Resolution.Header gives another name than the experiment's.
-	Others map[string]Other
+	// Count adds the figures of a sample to the state of its run, which progress and metrics show. nil: they show the common
+	// figures.
+	Count func(live *result.Live, sample *result.Sample)
 }
 
 // Sampling is the default extent of a plain run.
@@ -270,7 +271,7 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Judged: d.Judged, Second: d.Second, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
+		Judged: d.Judged, Second: d.Second, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Count: d.Count,
 		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))

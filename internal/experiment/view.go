@@ -8,22 +8,22 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 )
 
-// View defines how runs of an experiment are shown. The parts that all runs share are in package render.
+// View defines how runs of an experiment are shown, where that does not follow from its columns. The zero View suffices.
 type View struct {
-	// Answer says what a run found: the answer first, then what supports it. nil: as view.Compared.Answer says it.
-	Answer   func(run *result.Run, spec view.Spec) []view.Statement
-	Title    func(run *result.Run, spec view.Spec) (title string, parts []string) // of the table's heading
-	Blocks   func(*result.Run, view.Spec, term.Options) []string                  // up to the samples' quality
-	Options  []string                                                             // the options that come first in a plan
-	Plan     func(plan *result.Plan, spec view.Spec) string                       // a plan's block below the options
-	Compared view.Compared
+	// Answer says what a run found: the answer first, then what supports it. nil: as view.Shape.Answer says it.
+	Answer func(run *result.Run, spec view.Spec) []view.Statement
+	// Tables returns the tables of a run. nil: those of the shape that follows from the columns.
+	Tables func(run *result.Run, shape view.Shape) []table.Table
+	// Drawn is shown above the tables of a terminal: a map, or the layout of a reference. nil: nothing is.
+	Drawn    func(run *result.Run, spec view.Spec, opts term.Options) string
+	Rows     []string // columns that tell samples apart in a run without cells
+	Options  []string // options that are shown with a result, and first in a plan
+	Plan     func(plan *result.Plan) []table.Table
 	Drawings []Drawing // of a report
 
-	// OwnCells reports whether the cells of a run are rows of its experiment's own table and not of a matrix. nil:
-	// never.
-	OwnCells func(run *result.Run) bool
 	// Parts defines the parts of a sample, each of which has a row in CSV and a line in benchfmt. nil: a sample is one
 	// part.
 	Parts *Parts
@@ -32,8 +32,6 @@ type View struct {
 	Line func(run *result.Run, sample *result.Sample) (name string, config [][2]string, ok bool)
 	// Placed returns what the cells of a matrix place, if that is the user's own command. nil: it never is.
 	Placed func(run *result.Run) string
-	// Below returns the block of a matrix below its cells. nil: there is none.
-	Below func(run *result.Run, opts term.Options) string
 	// Unsupported returns the name of each row that the run could not measure, and why. nil: there are none.
 	Unsupported func(run *result.Run) iter.Seq2[string, string]
 	// Derived returns all findings of a run and warnings that follow from its samples alone. A journal does not keep them: they
@@ -48,15 +46,28 @@ type Parts struct {
 	Columns column.List
 }
 
-// Other defines how runs are shown that have another name than their experiment.
-type Other struct {
-	View    View
-	Columns column.List
-}
-
 // Drawing is a figure of a report.
 type Drawing struct {
 	Anchor string // the anchor for links
 	// Draw returns false for a run that it does not apply to.
 	Draw func(run *result.Run) (chart.Figure, bool)
+}
+
+// Shape says what the tables of a run have, where the experiment has none of its own; with verbose also what a reader needs only to
+// look deeper.
+func (x Definition[C]) Shape(verbose bool) view.Shape {
+	shape := view.Shape{Columns: x.Columns, Verbose: verbose}
+	shape.Compared, _ = x.Columns.Find(x.Datum)
+	if x.View != nil {
+		shape.Rows = x.View.Rows
+	}
+	return shape
+}
+
+// Tables returns the tables of a run.
+func (x Definition[C]) Tables(run *result.Run, verbose bool) []table.Table {
+	if x.View == nil || x.View.Tables == nil {
+		return x.Shape(verbose).Tables(run)
+	}
+	return x.View.Tables(run, x.Shape(verbose))
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"gorun/csrc"
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/measure"
@@ -18,13 +19,18 @@ import (
 
 // Figures are the figures of a sample.
 type Figures struct {
-	CPUA       int     `json:"cpu_a"`
-	CPUB       int     `json:"cpu_b"`
-	Relation   string  `json:"relation"`
-	RoundTrips int     `json:"round_trips"`           // in which both threads were woken
-	WakeNS     float64 `json:"wake_ns,omitempty"`     // median of the wake-ups of both threads
-	WakeP99NS  float64 `json:"wake_p99_ns,omitempty"` // 99th percentile of the wake-ups
+	CPUA       int     `json:"cpu_a" is:"The CPU of one thread."`
+	CPUB       int     `json:"cpu_b" is:"The CPU of the other thread."`
+	Relation   string  `json:"relation" is:"What the two CPUs share."`
+	RoundTrips int     `json:"round_trips" figure:"number" is:"The round trips in which both threads were woken."`
+	WakeNS     float64 `json:"wake_ns,omitempty" figure:"ns,lower,bench=wake-ns" is:"The median time of a wake-up, of both threads."`
+	WakeP99NS  float64 `json:"wake_p99_ns,omitempty" figure:"ns,lower,bench=wake-p99-ns,rank=1" is:"The time that 99 of 100 wake-ups do not exceed."`
 }
+
+var (
+	columns = column.Join(column.Times, column.Switches, column.Workers, column.Of[Figures]())
+	wake    = columns.Get("wake_ns") // by which cells are compared
+)
 
 // sampler takes samples, each with two new threads.
 type sampler struct{}

@@ -68,15 +68,15 @@ type Cell struct {
 
 // Figures are those of one piece of a benchmark.
 type Figures struct {
-	Package    string             `json:"package,omitempty"`
-	Benchmark  string             `json:"benchmark"`
-	Revision   string             `json:"revision,omitempty"`
-	Procs      int                `json:"procs"` // GOMAXPROCS of the benchmark
-	Iterations int                `json:"iterations"`
-	NS         float64            `json:"ns_per_op"`
-	Bytes      *float64           `json:"bytes_per_op,omitempty"`
-	Allocs     *float64           `json:"allocs_per_op,omitempty"`
-	Own        map[string]float64 `json:"own,omitempty"` // by unit: those of ReportMetric and SetBytes
+	Package    string             `json:"package,omitempty" figure:",hidden,lead=1" is:"The package of the benchmark."`
+	Benchmark  string             `json:"benchmark" figure:",hidden,lead=2" is:"The name of the benchmark."`
+	Revision   string             `json:"revision,omitempty" figure:",hidden,lead=3" is:"The revision of the benchmark."`
+	Procs      int                `json:"procs" figure:"count,lead=4" is:"GOMAXPROCS of the benchmark."`
+	Iterations int                `json:"iterations" figure:"number,lead=5,repeats" is:"The iterations of the benchmark in the sample."`
+	NS         float64            `json:"ns_per_op" figure:"ns,lower,lead=6,bench=ns/op" label:"ns/op" is:"The time of an iteration, in nanoseconds."`
+	Bytes      *float64           `json:"bytes_per_op,omitempty" figure:"B,lower,lead=7,bench=B/op" label:"B/op" is:"The memory that an iteration allocates."`
+	Allocs     *float64           `json:"allocs_per_op,omitempty" figure:"number,lower,lead=8,bench=allocs/op" label:"allocs/op" is:"How often an iteration allocates memory."`
+	Own        map[string]float64 `json:"own,omitempty" figure:",bench=KEY" is:"A figure that the benchmark reports itself."` // by unit: those of ReportMetric and SetBytes
 	result.PeakRSS
 }
 
@@ -148,55 +148,18 @@ type spec struct {
 func whole(columns column.List) column.List {
 	columns = slices.Clone(columns)
 	for i := range columns {
-		columns[i].Bench, columns[i].Detail = "", true
+		columns[i].Bench, columns[i].Verbose = "", true
 	}
 	return columns
 }
 
-var columns = column.Join(
-	column.List{
-		column.Figure(column.Column{Name: "package", Lead: 1, Hidden: true, Meaning: "The package of the benchmark."},
-			func(f *Figures) string { return f.Package }),
-		column.Figure(column.Column{Name: "benchmark", Lead: 2, Hidden: true, Meaning: "The name of the benchmark."},
-			func(f *Figures) string { return f.Benchmark }),
-		column.Figure(column.Column{Name: "revision", Lead: 3, Hidden: true, Meaning: "The revision of the benchmark."},
-			func(f *Figures) string { return f.Revision }),
-		column.Figure(column.Column{
-			Name: "procs", Lead: 4, Unit: column.Count, Meaning: "GOMAXPROCS of the benchmark.",
-		}, func(f *Figures) int { return f.Procs }),
-		column.Figure(column.Column{
-			Name: "iterations", Lead: 5, Unit: column.Large, Repeats: true, Meaning: "The iterations of the benchmark in the sample.",
-		}, func(f *Figures) int { return f.Iterations }),
-		nsPerOp,
-		bytesPerOp,
-		allocsPerOp,
-		own,
-		peakMemory,
-	},
-	whole(column.Times),
-	whole(column.Switches),
-)
-
 var (
-	own = column.Each(column.Column{Name: "own", Bench: "KEY", Meaning: "A figure that the benchmark reports itself."},
-		func(f *Figures) map[string]float64 { return f.Own })
-	peakMemory = func() column.Column {
-		c := command.PeakMemory(func(f *Figures) result.PeakRSS { return f.PeakRSS })
-		c.Lead = 0
-		return c
-	}()
-	nsPerOp = column.Figure(column.Column{
-		Name: "ns_per_op", Label: "ns/op", Lead: 6, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
-		Meaning: "The time of an iteration, in nanoseconds.",
-	}, func(f *Figures) float64 { return f.NS })
-	bytesPerOp = column.Figure(column.Column{
-		Name: "bytes_per_op", Label: "B/op", Lead: 7, Unit: column.Bytes, Better: column.Lower, Bench: "B/op",
-		Meaning: "The memory that an iteration allocates.",
-	}, func(f *Figures) *float64 { return f.Bytes })
-	allocsPerOp = column.Figure(column.Column{
-		Name: "allocs_per_op", Label: "allocs/op", Lead: 8, Unit: column.Large, Better: column.Lower, Bench: "allocs/op",
-		Meaning: "How often an iteration allocates memory.",
-	}, func(f *Figures) *float64 { return f.Allocs })
+	columns     = column.Join(column.Of[Figures](), whole(column.Times), whole(column.Switches))
+	own         = columns.Get("own")
+	peakMemory  = columns.Get(result.MaxRSS)
+	nsPerOp     = columns.Get("ns_per_op")
+	bytesPerOp  = columns.Get("bytes_per_op")
+	allocsPerOp = columns.Get("allocs_per_op")
 )
 
 // always are the arguments of each execution of a test binary: benchmarks alone, named as they run, without a time limit.

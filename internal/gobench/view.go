@@ -11,32 +11,19 @@ import (
 
 	"gorun/internal/column"
 	"gorun/internal/experiment"
-	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
 // shown is how runs of `gorun bench` are shown.
 var shown = experiment.View{
-	Title: title, Answer: answer, Blocks: blocks, Line: benchLine,
-	Plan:     func(*result.Plan, view.Spec) string { return "" },
-	OwnCells: func(run *result.Run) bool { return run.Matrix != nil },
+	Answer: answer, Tables: tables, Line: benchLine,
 	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
 		return changes(run), nil
 	},
-	Found:    "What benchmarks allocate",
-	Compared: view.Compared{Figure: nsPerOp},
-}
-
-// title is the heading.
-func title(run *result.Run, _ view.Spec) (title string, parts []string) {
-	title = "gorun bench"
-	if m := run.Matrix; m != nil {
-		parts = append(parts, units.Things(len(run.Cells), "cell"), units.Things(len(run.Samples), "sample"))
-		parts = append(append(parts, m.LayoutWords()...), "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
-	}
-	return title, parts
+	Found: "What benchmarks allocate",
 }
 
 // settings returns the flags in which a benchmark's cells differ, other than those that name the benchmark.
@@ -116,113 +103,96 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	return statements
 }
 
-// blocks are a row for each benchmark in each setting, and how good the samples are.
-func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
+// tables have a row for each benchmark in each setting that is compared with another one, and those of the figures that it reports
+// itself and, if verbose, of what it allocates, below it.
+func tables(run *result.Run, shape view.Shape) []table.Table {
 	if run.Matrix == nil {
-		return []string{view.SamplesBlock(run, opts)}
+		return shape.Tables(run)
 	}
-	return []string{view.NextBlock(run, opts), table(run, opts), layoutsBlock(run, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts)}
-}
-
-// table has a row for each cell that is compared with another one.
-func table(run *result.Run, opts term.Options) string {
 	flags := settings(run)
-	headings, others := []string{}, []string{}
+	var befores, others []string
 	for i := range run.Cells {
-		words := setting(&run.Cells[i], flags)
-		if list := &others; run.IsBaseline(i) {
-			list = &headings
-			if !slices.Contains(*list, words) {
-				*list = append(*list, words)
-			}
-		} else if !slices.Contains(*list, words) {
+		list := &others
+		if run.IsBaseline(i) {
+			list = &befores
+		}
+		if words := setting(&run.Cells[i], flags); !slices.Contains(*list, words) {
 			*list = append(*list, words)
 		}
 	}
 	before, after := "before", "after"
-	if len(headings) == 1 && headings[0] != "" {
-		before = headings[0]
+	if len(befores) == 1 && befores[0] != "" {
+		before = befores[0]
 	}
-	columns := []term.Column{term.Left("benchmark")}
+	t := table.Table{Name: "verdicts", Columns: []table.Column{{Title: "benchmark", Label: true}, {Title: "setting", Label: true}}}
 	several := len(others) > 1
-	if several {
-		columns = append(columns, term.Left("setting"))
-	} else if len(others) == 1 {
+	if !several {
+		t.Columns = t.Columns[:1]
+	}
+	if len(others) == 1 {
 		after = others[0]
 	}
-	columns = append(columns, term.Right(before), term.Right(after))
-	samples := samplesOf(run)
-	names := make([]string, len(run.Cells))
-	for i := range run.Cells {
-		names[i] = name(run, &run.Cells[i])
+	for _, title := range []string{before, after, table.VerdictTitle} {
+		t.Columns = append(t.Columns, table.Column{Title: title, Apart: true})
 	}
-	names = term.Apart(names, max(20, opts.Columns()/2))
-	var rows []term.Judged
+	titles := view.CellTitles(run)
+	add := func(i int, name, of string, values ...table.Value) {
+		row := []table.Value{table.Text(name)}
+		if several {
+			row = append(row, table.Text(of))
+		}
+		t.Rows = append(t.Rows, table.Row{Name: titles[i], Values: append(row, values...)})
+	}
+	samples := samplesOf(run)
 	for i := range run.Cells {
-		cell := &run.Cells[i]
 		if run.IsBaseline(i) {
 			continue
 		}
-		row := term.Judged{Cells: []string{names[i]}, Words: view.CellPhrases(run, i, opts)}
-		if several {
-			row.Cells = append(row.Cells, setting(cell, flags))
+		cell, against := &run.Cells[i], run.Against(i)
+		add(i, name(run, cell), setting(cell, flags), median(&run.Cells[against]), median(cell), view.CellPhrases(run, i, shape.Verbose))
+		for _, c := range own.Keys(slices.Concat(samples[i], samples[against])) {
+			add(i, "  "+c.Bench, "", ownMedian(samples[against], c), ownMedian(samples[i], c), table.Words{ownWords(run, i, c, shape.Verbose)})
 		}
-		row.Cells = append(row.Cells, median(&run.Cells[run.Against(i)]), median(cell))
-		rows = append(append(rows, row), ownRows(run, i, samples, several, opts)...)
+		for _, c := range allocations {
+			was, is := boundsOf(samples[against], c), boundsOf(samples[i], c)
+			if shape.Verbose && is.samples > 0 && was.samples > 0 {
+				add(i, "  "+c.Bench, "", table.Text(was.String()), table.Text(is.String()),
+					table.Words{{Text: cmp.Or(is.change(was), "the same"), Tone: table.Faint}})
+			}
+		}
 	}
-	return term.JudgedGrid(columns, "verdict", rows, opts)
+	t.Notes = layoutNotes(run)
+	return []table.Table{t}
 }
 
-// ownRows are a row for each figure that the benchmark of a cell reports itself, and, if verbose, for what it allocates.
-func ownRows(run *result.Run, cell int, samples map[int][]result.Sample, several bool, opts term.Options) (rows []term.Judged) {
-	against := run.Against(cell)
-	for _, c := range own.Keys(slices.Concat(samples[cell], samples[against])) {
-		median := func(cell int) string {
-			var figures []float64
-			for i := range samples[cell] {
-				if x, known := c.Number(&samples[cell][i]); known {
-					figures = append(figures, x)
-				}
-			}
-			if len(figures) == 0 {
-				return units.None
-			}
-			return units.Digits(result.Distribute(figures).Median)
+// ownMedian returns the median of a figure that a benchmark reports itself.
+func ownMedian(samples []result.Sample, c column.Column) table.Value {
+	var figures []float64
+	for i := range samples {
+		if x, known := c.Number(&samples[i]); known {
+			figures = append(figures, x)
 		}
-		row := term.Judged{Cells: []string{term.Snip("  "+c.Bench, max(20, opts.Columns()/2))}}
-		if several {
-			row.Cells = append(row.Cells, "")
-		}
-		row.Cells = append(row.Cells, median(against), median(cell))
-		words := term.Phrase{Text: "not judged: no direction is known", Colour: term.Dim}
-		v, judged := run.Cells[cell].Verdicts[c.Name]
-		switch {
-		case judged:
-			words = term.Phrase{Text: view.VerdictWords(v, opts), Colour: term.KindColours[v.Kind]}
-		case c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.Figure) bool { return f.Column == c.Name }):
-			words.Text = "not judged: it follows from ns/op"
-		}
-		row.Words = []term.Phrase{words}
-		rows = append(rows, row)
 	}
-	for _, c := range allocations {
-		before, after := boundsOf(samples[against], c), boundsOf(samples[cell], c)
-		if !opts.Verbose || after.samples == 0 || before.samples == 0 {
-			continue
-		}
-		row := term.Judged{Cells: []string{"  " + c.Bench}, Words: []term.Phrase{{Text: cmp.Or(after.change(before), "the same"), Colour: term.Dim}}}
-		if several {
-			row.Cells = append(row.Cells, "")
-		}
-		row.Cells = append(row.Cells, before.String(), after.String())
-		rows = append(rows, row)
+	if len(figures) == 0 {
+		return nil
 	}
-	return rows
+	return table.Number{X: result.Distribute(figures).Median}
 }
 
-// layoutsBlock lists the ratio of each layout, for each cell that is compared with another one.
-func layoutsBlock(run *result.Run, opts term.Options) string {
-	var block strings.Builder
+// ownWords returns the verdict on such a figure of a cell, or why it has none.
+func ownWords(run *result.Run, cell int, c column.Column, verbose bool) table.Phrase {
+	if v, judged := run.Cells[cell].Verdicts[c.Name]; judged {
+		return table.Phrase{Text: view.VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)}
+	}
+	why := "not judged: no direction is known"
+	if c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.Figure) bool { return f.Column == c.Name }) {
+		why = "not judged: it follows from ns/op"
+	}
+	return table.Phrase{Text: why, Tone: table.Faint}
+}
+
+// layoutNotes list the ratio of each layout, for each cell that is compared with another one.
+func layoutNotes(run *result.Run) (notes []string) {
 	for i := range run.Cells {
 		cell := &run.Cells[i]
 		if len(cell.Layouts) == 0 || cell.Verdict == nil {
@@ -232,17 +202,17 @@ func layoutsBlock(run *result.Run, opts term.Options) string {
 		for j, ratio := range cell.Layouts {
 			words[j] = units.Changes{Step: cell.Verdict.Step}.Ratio(ratio)
 		}
-		block.WriteString(term.Paragraph("layouts of "+strings.TrimSpace(name(run, cell))+": ", strings.Join(words, ", "), opts.Columns()))
+		notes = append(notes, "layouts of "+strings.TrimSpace(name(run, cell))+": "+strings.Join(words, ", "))
 	}
-	return block.String()
+	return notes
 }
 
-// median shows the median of a cell.
-func median(cell *result.Cell) string {
+// median returns that of a cell; nil: it has no samples.
+func median(cell *result.Cell) table.Value {
 	if cell.Summary == nil {
-		return units.None
+		return nil
 	}
-	return units.Seconds(cell.Summary.Seconds.Median)
+	return table.Seconds(cell.Summary.Seconds.Median)
 }
 
 // bounds are the least and the greatest figure of a number of samples.

@@ -98,7 +98,9 @@ type Outcome struct {
 // PeakRSS returns the peak memory of the command's processes.
 func (o Outcome) PeakRSS() result.PeakRSS {
 	p := result.PeakRSS{MaxRSSBytes: &o.MaxRSSBytes, MaxRSSFloorBytes: o.MaxRSSFloorBytes}
-	p.MaxRSSBytes = p.Known()
+	if !p.Has(result.MaxRSS) {
+		p.MaxRSSBytes = nil
+	}
 	return p
 }
 

@@ -48,8 +48,8 @@ func fixedLive() result.Live {
 			Steal: &steal, Throttled: &throttled, RunQueue: &queue, Pressure: &pressure,
 			MinorFaults: &minor, MajorFaults: &major,
 			Migrations: map[string]uint64{"same-core": 7, "cross-node": 2, result.UnknownRelation: 1},
-			Load: &result.NumaLoad{
-				Requested: 60, CPUs: []result.NumaLoadCPU{{CPU: 0, Achieved: 59.5}, {CPU: 11, Achieved: 60}},
+			Load: &result.Load{
+				Requested: 60, CPUs: []result.LoadCPU{{CPU: 0, Achieved: 59.5}, {CPU: 11, Achieved: 60}},
 			},
 		},
 		RunCPUs: 2, Course: result.Course{Samples: 5, Budget: 60}, Elapsed: 18, Left: &left,

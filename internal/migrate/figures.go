@@ -29,6 +29,7 @@ func (c Cell) figures(r csrc.MigrateResult) Figures {
 		seconds := ns / 1e9
 		*to = &seconds
 	}
+	v.CostShare = new(*v.Cost / v.Every)
 	return v
 }
 

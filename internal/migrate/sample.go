@@ -10,6 +10,7 @@ import (
 	"runtime"
 
 	"gorun/csrc"
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/measure"
@@ -17,28 +18,34 @@ import (
 	"gorun/internal/result"
 )
 
-// Figures are those of a sample. Times are in seconds where their names do not say otherwise.
+// Figures are those of a sample. The parts of a move's cost are medians over its moves.
 type Figures struct {
-	CPUA       int     `json:"cpu_a"`
-	CPUB       int     `json:"cpu_b"`
-	Relation   string  `json:"relation"`
-	WorkingSet uint64  `json:"working_set_bytes"`
-	Every      float64 `json:"every_seconds"`
-	Access     string  `json:"access"`
-	Moves      int     `json:"moves"` // made; on the same CPU, calls
-	Accesses   uint64  `json:"accesses"`
-	NS         float64 `json:"ns_per_access"` // with the moves
-	SteadyA    float64 `json:"steady_a_ns"`   // of an access, before the moves
-	SteadyB    float64 `json:"steady_b_ns"`
+	Relation   string  `json:"relation" figure:",lead=1,key=relation" is:"What the two CPUs share."`
+	CPUA       int     `json:"cpu_a" figure:",lead=2,key=a" is:"The CPU where the thread begins."`
+	CPUB       int     `json:"cpu_b" figure:",lead=3,key=b" is:"The CPU that the thread moves to, and back from."`
+	WorkingSet uint64  `json:"working_set_bytes" figure:"B,lead=4,key=working_set" label:"working set" is:"The memory that the thread goes through."`
+	Every      float64 `json:"every_seconds" figure:"s,lead=5,key=every" label:"a move every" is:"The time from a move to the next that was asked for."`
+	Access     string  `json:"access" figure:",key=access" is:"How the thread goes through its memory."`
+	Moves      int     `json:"moves" figure:"count" is:"The moves that were made; on the same CPU, the calls."`
+	Accesses   uint64  `json:"accesses" figure:"number" is:"The accesses from the first move to the end."`
+	NS         float64 `json:"ns_per_access,omitempty" figure:"ns,lower,lead=6,bench=access-ns/op" label:"an access" is:"The time from the first move to the end, over the accesses: with the moves."`
+	SteadyA    float64 `json:"steady_a_ns,omitempty" figure:"ns,lower" label:"steady access, first CPU" is:"The time of an access on the first CPU before the moves, with warm caches."`
+	SteadyB    float64 `json:"steady_b_ns,omitempty" figure:"ns,lower" label:"steady access, other CPU" is:"The time of an access on the other CPU before the moves, with warm caches."`
 
-	Call        *float64 `json:"call_seconds,omitempty"` // of a call that moves nothing
-	Move        *float64 `json:"move_seconds,omitempty"` // in addition to such a call
-	Refill      *float64 `json:"refill_seconds,omitempty"`
-	RefillBytes uint64   `json:"refill_bytes"` // of the working set, that were reached meanwhile
-	Cost        *float64 `json:"cost_seconds,omitempty"`
+	Call        *float64 `json:"call_seconds,omitempty" figure:"s,lower" label:"a call that moves nothing" is:"The time of sched_setaffinity(2) for the CPU that the thread is on: the median."`
+	Move        *float64 `json:"move_seconds,omitempty" figure:"s,lower,bench=move-ns/op,rank=1" label:"a move" is:"The time of sched_setaffinity(2) until the thread runs on the other CPU, less that of a call that moves nothing."`
+	Refill      *float64 `json:"refill_seconds,omitempty" figure:"s,lower,bench=refill-ns/op,rank=2" label:"refill" is:"How much longer the first passes over the working set take after a move than before the moves on the same CPU."`
+	RefillBytes uint64   `json:"refill_bytes" figure:"B" label:"refilled" is:"How much of the working set was reached until passes were as fast as before the moves, or until the next move."`
+	Cost        *float64 `json:"cost_seconds,omitempty" figure:"s,lower,bench=cost-ns/op,rank=3" label:"cost" is:"The time that a move takes and that it adds to the accesses after it."`
+	CostShare   *float64 `json:"cost_share,omitempty" figure:"share,lower,rank=4" label:"of the time" is:"The cost of a move over the time from a move to the next."`
 
-	MemoryNode *int `json:"memory_node,omitempty"` // that most of the memory was on at the end
+	MemoryNode *int `json:"memory_node,omitempty" label:"node of the memory" is:"The node that most of the memory was on at the end, read back."`
 }
+
+var (
+	columns   = column.Join(column.Times, column.Switches, column.Of[Figures]())
+	perAccess = columns.Get("ns_per_access") // by which cells are compared
+)
 
 // How accesses are timed.
 const (

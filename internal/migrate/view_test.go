@@ -39,16 +39,10 @@ func TestAnswer(t *testing.T) {
 		kinds   []stats.Kind
 		want    string
 	}{
-		"nothing": {nil, nil, ""},
 		"a thread that stays": {
 			[]result.Sample{moved("same-cpu", 0, refilled, refilled, 1e-6, 1e-6)},
 			[]stats.Kind{stats.Slower},
 			"",
-		},
-		"one": {
-			[]result.Sample{moved("same-llc", 0, refilled, refilled, 3e-6, 1e-6)},
-			[]stats.Kind{stats.CantTell},
-			"A move to another core with the same last-level cache costs 4.00 µs, of which 1.00 µs refill 16 KiB.",
 		},
 		"medians that add up": {
 			[]result.Sample{

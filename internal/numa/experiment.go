@@ -16,7 +16,6 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
-	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -51,14 +50,14 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	OneRow:  "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
 	Datum:   perAccess.Name,
 	Columns: columns,
+	Count:   count,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open:    open,
 	Explain: explain,
 	Picture: &experiment.Picture{
 		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: writeSVG,
 	},
-	View:   &shown,
-	Others: map[string]experiment.Other{"load": {View: shownLoad, Columns: loadColumns}},
+	View: &shown,
 })
 
 // Cell holds the settings of one cell.
@@ -350,7 +349,7 @@ func duration(seconds float64) string {
 }
 
 // name returns a row's displayed number.
-func name(row result.NumaRow) string { return view.RowName(row.Row) }
+func name(row result.NumaRow) string { return rowName(row.Row) }
 
 // spec returns the requested values by flag name.
 func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) map[string]any {
@@ -379,7 +378,7 @@ func explain(run *result.Run, _ []Cell) {
 	}
 	curve := isCurve(measuredRows(run)) // which shows no moves
 	for i := range run.Samples {
-		if v, ok := result.Typed[result.Numa](&run.Samples[i]); ok {
+		if v, ok := result.Typed[Figures](&run.Samples[i]); ok {
 			if v.Migrations != nil && !curve {
 				add(v.Migrations.Worse)
 			}

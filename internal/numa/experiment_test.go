@@ -193,7 +193,7 @@ func TestExplain(t *testing.T) {
 	worse := result.Warning{Code: "trace", Message: "no better way"}
 	run := &result.Run{}
 	for range 2 {
-		v := result.Numa{Migrations: &result.Migrations{Worse: &worse}}
+		v := Figures{Migrations: &result.Migrations{Worse: &worse}}
 		run.Samples = append(run.Samples, result.Sample{Values: result.FiguresOf(&v)})
 	}
 	explain(run, nil)

@@ -43,10 +43,7 @@ func drawLatency(run *result.Run) (chart.Figure, bool) {
 	if len(all) == 0 {
 		return chart.Figure{}, false
 	}
-	f := chart.Figure{Title: "Memory access by the size of the buffer", Table: chart.FigureTable{
-		Caption: "ns an access: medians over the samples, and their ranges",
-		Head:    []string{"rows", "buffer", "fits in", "median", "least", "most"},
-	}}
+	f := chart.Figure{Title: "Memory access by the size of the buffer"}
 	p := chart.Panel{Title: "ns an access", Unit: "ns"}
 	var about []string
 	for _, s := range all {
@@ -57,10 +54,6 @@ func drawLatency(run *result.Run) (chart.Figure, bool) {
 				continue
 			}
 			c.Points = append(c.Points, chart.Point{X: float64(bytes), Y: ns.Median, Least: ns.Min, Most: ns.Max})
-			f.Table.Rows = append(f.Table.Rows, []string{
-				s.name, units.Bytes(bytes), fits(bytes, run.Caches), units.Exact(ns.Median), units.Exact(ns.Min),
-				units.Exact(ns.Max),
-			})
 		}
 		first, last := c.Points[0], c.Points[len(c.Points)-1]
 		about = append(about,
@@ -74,12 +67,6 @@ func drawLatency(run *result.Run) (chart.Figure, bool) {
 		guides = append(guides,
 			chart.Guide{X: float64(cache.Bytes), Name: name, About: name + ": " + units.Bytes(cache.Bytes)})
 		about = append(about, name+" holds "+units.Bytes(cache.Bytes)+".")
-	}
-	if len(guides) == 0 {
-		f.Table.Head = slices.Delete(f.Table.Head, 2, 3)
-		for i, row := range f.Table.Rows {
-			f.Table.Rows[i] = slices.Delete(row, 2, 3)
-		}
 	}
 	f.Description = strings.Join(about, " ")
 	drawn, height := chart.DrawCurves([]chart.Panel{p}, chart.ByBytes, guides)
@@ -114,20 +101,7 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 		return chart.Figure{}, false
 	}
 	factor, unit := units.WholeUnit(means)
-	f := chart.Figure{Title: "Mean time by the nodes of memory and CPUs", Table: chart.FigureTable{
-		Caption: "Times of a sample in seconds",
-		Head:    []string{"row", "PNID", "NB", "Mem", "CPU", "samples", "mean", "least", "most"},
-	}}
-	for i, row := range rows {
-		seconds := result.Distribute(slices.Clone(row.seconds))
-		cells := []string{row.name()}
-		for _, axis := range rowAxes[:extraAxes] {
-			cells = append(cells, axis.of(&row.NumaRow))
-		}
-		f.Table.Rows = append(f.Table.Rows, append(cells, strconv.Itoa(len(row.seconds)), units.Exact(means[i]),
-			units.Exact(seconds.Min), units.Exact(seconds.Max)))
-	}
-
+	f := chart.Figure{Title: "Mean time by the nodes of memory and CPUs"}
 	// Maps in the order of their first rows, with one scale.
 	var order []result.NumaRow
 	maps := map[result.NumaRow]*chart.Heat{}

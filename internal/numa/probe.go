@@ -52,7 +52,7 @@ type probe struct {
 	m      *topology.Machine
 	pages  linux.PageKind
 	sample result.Sample
-	v      result.Numa
+	v      Figures
 
 	area       *linux.Area
 	args       csrc.ProbeArgs
@@ -71,7 +71,7 @@ type probe struct {
 }
 
 func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
-	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}}
+	p := &probe{Request: r, root: root, m: m, v: Figures{NumaRow: r.Row}}
 	var err error
 	p.pages, err = linux.ParsePageKind(r.Row.Pages)
 	return p, err
@@ -321,13 +321,13 @@ func (p *probe) settle() error {
 }
 
 // phase ends a phase of the probe, and begins the next. seconds is the time of its accesses.
-func (p *probe) phase(seconds float64, accesses uint64) *result.NumaPhase {
+func (p *probe) phase(seconds float64, accesses uint64) *Phase {
 	is, err := linux.ReadThreadNUMA(p.root)
 	if err != nil && !errors.Is(err, linux.ErrNoNUMABalancing) {
 		w := result.WarningOf("numa-sched", "the effects of NUMA balancing on the probe are unknown", err)
 		p.v.Unread = &w
 	}
-	phase := &result.NumaPhase{ScanSeq: is.ScanSeq, PagesMigrated: is.PagesMigrated, PreferredNID: is.PreferredNode}
+	phase := &Phase{ScanSeq: is.ScanSeq, PagesMigrated: is.PagesMigrated, PreferredNID: is.PreferredNode}
 	if accesses > 0 {
 		phase.NsPerAccess = seconds * 1e9 / float64(accesses)
 	}

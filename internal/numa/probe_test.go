@@ -57,13 +57,13 @@ func planned(r Request, m *topology.Machine) Request {
 }
 
 // takeSample measures, and skips the test if this build or machine lacks something.
-func takeSample(t *testing.T, m *topology.Machine, r Request) (result.Sample, result.Numa) {
+func takeSample(t *testing.T, m *topology.Machine, r Request) (result.Sample, Figures) {
 	t.Helper()
 	return takeSampleOf(t, live, m, r)
 }
 
 // takeSampleOf is takeSample with other files of the machine.
-func takeSampleOf(t *testing.T, root fs.FS, m *topology.Machine, r Request) (result.Sample, result.Numa) {
+func takeSampleOf(t *testing.T, root fs.FS, m *topology.Machine, r Request) (result.Sample, Figures) {
 	t.Helper()
 	s, err := Measure(t.Context(), root, m, planned(r, m))
 	skipIfRefused(t, err)
@@ -79,9 +79,9 @@ func skipIfRefused(t *testing.T, err error) {
 	}
 }
 
-func decoded(t *testing.T, s result.Sample) result.Numa {
+func decoded(t *testing.T, s result.Sample) Figures {
 	t.Helper()
-	v, ok := result.Typed[result.Numa](&s)
+	v, ok := result.Typed[Figures](&s)
 	require.True(t, ok)
 	return *v
 }
@@ -467,7 +467,7 @@ func run(tid int, more time.Duration) error {
 // driven takes samples that would last for years. It moves the thread of each to these CPUs in turn, and stops it. A thread
 // may not have begun its loop when it is moved, and a method that reads the CPU now and then needs a while on each, so
 // that the thread stays longer on each CPU in each sample, until a sample shows this number of moves.
-func driven(t *testing.T, m *topology.Machine, r Request, cpus []int, moves uint64) (s result.Sample, v result.Numa) {
+func driven(t *testing.T, m *topology.Machine, r Request, cpus []int, moves uint64) (s result.Sample, v Figures) {
 	t.Helper()
 	r.Accesses, r.Repetitions = 1<<50, 5
 	stay := time.Millisecond

@@ -236,7 +236,7 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 	s.Placement.Add(checked, mismatches)
 	loads := b.group.Achieved(before, after)
 	shares := map[int]float64{} // part of the time that the probe was on each CPU
-	v, probed := result.Typed[result.Numa](s)
+	v, probed := result.Typed[Figures](s)
 	if probed {
 		for text, part := range v.CPUShare {
 			cpu, err := strconv.Atoi(text)
@@ -252,10 +252,10 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 		}
 	}
-	had := result.NumaLoad{Requested: b.percent}
+	had := result.Load{Requested: b.percent}
 	for _, l := range loads {
 		s.LoadSeconds += l.Percent / 100 * l.Seconds
-		had.CPUs = append(had.CPUs, result.NumaLoadCPU{
+		had.CPUs = append(had.CPUs, result.LoadCPU{
 			CPU: l.CPU, Achieved: l.Percent, Expected: load.Least(l.Asked, shares[l.CPU]),
 		})
 	}
@@ -263,7 +263,7 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: reason})
 	}
 	if !probed {
-		s.Values = result.FiguresOf(&result.Load{Load: &had})
+		s.Values = result.FiguresOf(&loadFigures{Load: &had})
 		return nil
 	}
 	loaded := *v

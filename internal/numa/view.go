@@ -7,33 +7,24 @@ import (
 	"slices"
 	"strconv"
 
+	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
-// shown is the view of `gorun numa` runs, whose rows have their own table. The cells of a matrix do not use it.
+// shown is how runs of `gorun numa` are shown.
 var shown = experiment.View{
-	Answer: answer, Title: title, Blocks: blocks, Plan: planBlock,
+	Answer: answer, Drawn: rfcBlock, Tables: tables, Plan: planTable,
 	Options: []string{
 		"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
 	},
 	Drawings: []experiment.Drawing{
 		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency},
 	},
-	Compared: view.Compared{
-		Figure: perAccess, Heading: "an access",
-		Name: func(s *result.Sample) (string, int) {
-			row := 0
-			if n, ok := result.Typed[result.Numa](s); ok {
-				row = n.Row
-			}
-			return view.RowName(row), row
-		},
-	},
-	OwnCells:    func(run *result.Run) bool { return len(run.NumaRows) > 0 },
 	Unsupported: unsupportedRows,
 }
 
@@ -42,7 +33,7 @@ type measuredRow struct {
 	result.NumaRow
 	cell    int       // index in the run's cells; -1: none
 	seconds []float64 // of each sample
-	samples []result.Numa
+	samples []Figures
 }
 
 // measuredRows returns the rows of a run in order; none for a matrix. The samples of the control duplicate the baseline's,
@@ -54,7 +45,7 @@ func measuredRows(run *result.Run) []measuredRow {
 	}
 	for i := range run.Samples {
 		s := &run.Samples[i]
-		v, ok := result.Typed[result.Numa](s)
+		v, ok := result.Typed[Figures](s)
 		if !ok || !s.Good() || s.Slot != nil && s.Control || v.Accesses == 0 || v.Row < 0 || v.Row >= len(rows) {
 			continue
 		}
@@ -83,41 +74,22 @@ func (p *measuredRow) nsPerAccess() result.Distribution {
 	return result.Distribute(ns)
 }
 
-// name returns the row's displayed number.
-func (p *measuredRow) name() string { return view.RowName(p.Row) }
-
 // rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do.
 var rowAxes = [...]struct {
-	key  string
-	part func(text string) string // part of the heading if it is the same in all rows; nil: none
-	of   func(row *result.NumaRow) string
+	key string
+	of  func(row *result.NumaRow) string
 }{
-	{"PNID", nil, func(row *result.NumaRow) string { return strconv.Itoa(row.PreferredNode) }},
-	{"NB", nil, func(row *result.NumaRow) string { return orWord(row.NUMABalancing, "keep") }},
-	{"Mem", nil, func(row *result.NumaRow) string { return orWord(row.Mem, "F") }},
-	{"CPU", nil, func(row *result.NumaRow) string { return orWord(row.CPU, "F") }},
-	{
-		accessAxis, func(text string) string { return text + " access" },
-		func(row *result.NumaRow) string { return term.Snip(row.Access, 16) },
-	},
-	{
-		"Pages", func(text string) string { return text + " pages" },
-		func(row *result.NumaRow) string { return term.Snip(row.Pages, 16) },
-	},
-	{"Bind", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, memPolicies[0]), 16) }},
-	{"Touch", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.FirstTouch, TouchNear), 16) }},
-	{
-		"Scan", func(text string) string { return "scan delay " + text },
-		func(row *result.NumaRow) string { return orKeep(row.ScanDelay) },
-	},
-	{
-		"Cost", func(text string) string { return "migration cost " + text },
-		func(row *result.NumaRow) string { return orKeep(row.MigrationCost) },
-	},
-	{
-		bufferAxis, func(text string) string { return "buffer of " + text },
-		func(row *result.NumaRow) string { return units.Bytes(row.BufferBytes) },
-	},
+	{"PNID", func(row *result.NumaRow) string { return strconv.Itoa(row.PreferredNode) }},
+	{"NB", func(row *result.NumaRow) string { return orWord(row.NUMABalancing, "keep") }},
+	{"Mem", func(row *result.NumaRow) string { return orWord(row.Mem, "F") }},
+	{"CPU", func(row *result.NumaRow) string { return orWord(row.CPU, "F") }},
+	{accessAxis, func(row *result.NumaRow) string { return term.Snip(row.Access, 16) }},
+	{"Pages", func(row *result.NumaRow) string { return term.Snip(row.Pages, 16) }},
+	{"Bind", func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, memPolicies[0]), 16) }},
+	{"Touch", func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.FirstTouch, TouchNear), 16) }},
+	{"Scan", func(row *result.NumaRow) string { return orKeep(row.ScanDelay) }},
+	{"Cost", func(row *result.NumaRow) string { return orKeep(row.MigrationCost) }},
+	{bufferAxis, func(row *result.NumaRow) string { return units.Bytes(row.BufferBytes) }},
 }
 
 const (
@@ -158,148 +130,41 @@ func plainRows(rows []measuredRow) []result.NumaRow {
 	return plain
 }
 
-// rowColumns returns the columns of the rows' numbers and parameters: the first ones always, the others if they differ.
-func rowColumns(rows []result.NumaRow, always int) (columns []term.Column, cells [][]string) {
-	columns, cells = []term.Column{term.Left("row")}, make([][]string, len(rows))
-	for i := range rows {
-		cells[i] = []string{view.RowName(rows[i].Row)}
-	}
-	differ := differing(rows)
-	for n, axis := range rowAxes {
-		if n >= always && !differ[n] {
-			continue
-		}
-		columns = append(columns, term.Right(axis.key))
-		for i := range rows {
-			cells[i] = append(cells[i], axis.of(&rows[i]))
-		}
-	}
-	return columns, cells
-}
-
-// title returns the heading of `gorun numa`: the values that are the same in all rows.
-func title(run *result.Run, options view.Spec) (title string, parts []string) {
+// tables are those of any experiment, with the times by the size of the buffer, the load and, below the first, why rows have no
+// figures. Rows that differ only in their buffers and access patterns get no verdicts.
+func tables(run *result.Run, shape view.Shape) (tables []table.Table) {
 	rows := measuredRows(run)
-	if len(rows) == 0 {
-		return view.OptionsTitle(run, options)
-	}
-	title = "gorun numa: the cost of the placement of a process and its memory"
-	count, unsupported := units.Things(len(rows), "row"), 0
-	by := ""
-	for _, row := range rows {
-		if row.Unsupported != "" {
-			unsupported++
-		}
-		by = cmp.Or(by, row.PreferredBy)
-	}
-	if unsupported > 0 {
-		count += fmt.Sprintf(" (%d unsupported)", unsupported)
-	}
-	parts = []string{count}
-	plain := plainRows(rows)
-	for i, differ := range differing(plain) {
-		if part := rowAxes[i].part; part != nil && !differ && rowAxes[i].of(&plain[0]) != keep {
-			parts = append(parts, part(rowAxes[i].of(&plain[0])))
-		}
-	}
-	if some := withSamples(rows); len(some) > 0 {
-		v := some[0].samples[0]
-		parts = append(parts,
-			units.Large(float64(v.Accesses))+" accesses in "+units.Things(v.Repetitions, "repetition")+" a sample")
-		if v.SettledSeconds > 0 {
-			parts = append(parts, units.Seconds(v.SettledSeconds)+" before do not count")
-		}
-	}
-	if by != "" {
-		parts = append(parts, "nodes preferred by "+term.Snip(by, 16))
-	}
-	if m := run.Matrix; m != nil && !unjudged(run) {
-		parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
-	}
-	return title, parts
-}
-
-// unjudged reports whether the rows are not compared.
-func unjudged(run *result.Run) bool {
-	return run.Matrix == nil || run.Matrix.Order.Design == result.Rows
-}
-
-// blocks returns the table in the form of the RFC, the verdicts, and notes on how the figures were measured.
-func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
-	rows := measuredRows(run)
-	if len(rows) == 0 {
-		return []string{view.DoubtsBlock(run, opts)}
-	}
 	some := withSamples(rows)
-	if isCurve(some) && !opts.Verbose {
-		return []string{
-			rowLimits(plainRows(rows), opts), latencyBlock(some, run.Caches, opts), loadBlock(some, opts), view.DoubtsBlock(run, opts),
-		}
+	if shape.Verbose || !isCurve(some) {
+		tables = shape.Tables(run)
 	}
-	blocks := []string{
-		rfcBlock(run, rows, options, opts), rowLimits(plainRows(rows), opts), verdictsBlock(run, rows, options, opts),
+	if latency := latencyTable(some, run.Caches); len(latency.Rows) > 0 {
+		tables = append(tables, latency)
 	}
-	if !unjudged(run) {
-		blocks = append(blocks, view.ControlBlock(run, opts))
+	if load := loadTable(some); len(load.Rows) > 0 && shape.Verbose {
+		tables = append(tables, load)
 	}
-	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
-		migrations(ofLife).block("Migrations in the probe's whole life, mean", some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
-		rowNotes(some, opts), view.DoubtsBlock(run, opts))
-}
-
-// verdictsBlock has a line for each measured row: the time of an access, and the verdict against the baseline.
-func verdictsBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
-		return row.Unsupported != "" || row.cell < 0 && len(row.samples) == 0
-	})
-	if len(rows) == 0 {
-		return ""
+	if len(tables) == 0 {
+		return nil
 	}
-	columns, cells := rowColumns(plainRows(rows), 0)
-	columns = append(columns, term.Right("ns/access"))
-	lines := make([]term.Judged, len(rows))
-	judged := !unjudged(run)
-	for i, row := range rows {
-		ns := units.None
-		if len(row.samples) > 0 {
-			ns = strconv.FormatFloat(row.nsPerAccess().Median, 'f', 2, 64)
-		}
-		cells[i] = append(cells[i], ns)
-		if judged {
-			lines[i].Words = []term.Phrase{{Text: "no verdict", Colour: term.Dim}}
-			if row.cell >= 0 {
-				lines[i].Words = view.CellPhrases(run, row.cell, opts)
-			}
-		}
-	}
-	if term.GridWidth(columns, cells)+2+min(term.LeastWords, term.LongestPhrase(lines)) > opts.Columns() {
-		// If the columns do not fit, only the rows' numbers stay; the table above explains them.
-		last := len(columns) - 1
-		columns = []term.Column{columns[0], columns[last]}
-		for i, line := range cells {
-			cells[i] = []string{line[0], line[last]}
-		}
-	}
-	if judged {
-		for i := range lines {
-			lines[i].Cells = cells[i]
-		}
-		return term.JudgedGrid(columns, "verdict", lines, opts)
-	}
-	block := term.Grid(columns, cells)
+	first := &tables[0]
+	first.Notes = append(first.Notes, limits(plainRows(rows))...)
 	if run.Matrix != nil && run.Matrix.Order.Design == result.Rows {
-		block += term.Paragraph("  ", "Nothing is judged: with --blocks all samples of a row are consecutive, so a change"+
-			" during the run looks like a difference between rows.", opts.Columns()-2)
+		first.Notes = append(first.Notes, "Nothing is judged: with --blocks all samples of a row are consecutive, so a change during the run"+
+			" looks like a difference between rows.")
 	}
-	return block
+	if note := indexNote(some); note != "" && shape.Verbose {
+		first.Notes = append(first.Notes, note)
+	}
+	return tables
 }
 
-// loadBlock shows the requested load next to the CPUs' actual load.
-func loadBlock(rows []measuredRow, opts term.Options) string {
+// loadTable has the requested load next to the CPUs' actual load.
+func loadTable(rows []measuredRow) (t table.Table) {
 	var achieved, expected []float64
 	var requested float64
-	var worst result.NumaLoadCPU
-	off := func(c result.NumaLoadCPU) float64 { return max(c.Expected-c.Achieved, c.Achieved-requested) }
+	var worst result.LoadCPU
+	off := func(c result.LoadCPU) float64 { return max(c.Expected-c.Achieved, c.Achieved-requested) }
 	for _, row := range rows {
 		for _, v := range row.samples {
 			if v.Load == nil {
@@ -315,36 +180,26 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 		}
 	}
 	if len(achieved) == 0 {
-		return ""
+		return t
 	}
-	line := func(name string, d result.Distribution) []string {
-		return []string{name, units.Tenths(d.Min), units.Tenths(d.Mean), units.Tenths(d.Max)}
+	t.Title = "Load next to the probe: " + units.Exact(requested) + "% requested of each CPU"
+	t.Add("", "least", "mean", "greatest")
+	add := func(name string, d result.Distribution) {
+		row := []table.Value{table.Text(name)}
+		for _, x := range []float64{d.Min, d.Mean, d.Max} {
+			row = append(row, table.Number{X: x, Unit: column.Percent})
+		}
+		t.Rows = append(t.Rows, table.Row{Values: row})
 	}
-	cells := [][]string{line("achieved", result.Distribute(achieved)), line("expected", result.Distribute(expected))}
-	instead := units.Tenths(requested)
-	if worst.Expected < requested {
-		instead = units.Tenths(worst.Expected) + " to " + instead
-	}
-	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s instead of %s.", worst.CPU, units.Tenths(worst.Achieved), instead)
-	if slices.Min(expected) < requested {
+	add("achieved", result.Distribute(achieved))
+	add("expected", result.Distribute(expected))
+	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s%% instead of %s%%.", worst.CPU, units.Tenths(worst.Achieved),
+		units.Tenths(min(worst.Expected, requested)))
+	if expected[0] < requested {
 		note = "Less is expected where the probe had the CPU. " + note
 	}
-	return term.Title("Load next to the probe, % of a CPU: "+units.Exact(requested)+" requested of each", opts) +
-		term.Grid([]term.Column{term.Left(""), term.Right("min"), term.Right("mean"), term.Right("max")}, cells) +
-		term.Paragraph("  ", note, opts.Columns()-2)
-}
-
-// rowNotes returns notes on the part of an access that is not due to memory, and on rows that NUMA balancing looked at.
-func rowNotes(rows []measuredRow, opts term.Options) string {
-	block := ""
-	if note := indexNote(rows); note != "" {
-		block = term.Paragraph("  ", note, opts.Columns()-2)
-	}
-	var notes footnotes
-	for i := range rows {
-		notes.add(rows[i].Row, scansNote(&rows[i]))
-	}
-	return block + notes.text(opts)
+	t.Notes = []string{note}
+	return t
 }
 
 // indexNote returns the cost of random indices; "" if there were none.
@@ -368,36 +223,37 @@ func indexNote(rows []measuredRow) string {
 		" ns, measured without memory: " + part + " of its time."
 }
 
-// planBlock lists the rows, with the reasons why some cannot be measured.
-func planBlock(plan *result.Plan, _ view.Spec) string {
-	if len(plan.NumaRows) == 0 {
-		return ""
+// planTable lists the rows, with the reasons why some cannot be measured.
+func planTable(plan *result.Plan) []table.Table {
+	t := table.Of(plan.NumaRows).With("row", func(row result.NumaRow) table.Value { return table.Text(rowName(row.Row)) })
+	differ := differing(plan.NumaRows)
+	for n, axis := range rowAxes {
+		if n < extraAxes || differ[n] {
+			t.With(axis.key, func(row result.NumaRow) table.Value { return table.Text(axis.of(&row)) })
+		}
 	}
-	columns, cells := rowColumns(plan.NumaRows, extraAxes)
-	for i, row := range plan.NumaRows {
-		state := ""
+	t.With("", func(row result.NumaRow) table.Value {
 		switch {
 		case row.Unsupported != "":
-			state = "unsupported"
+			return table.Text("unsupported")
 		case row.NoEffect != "":
-			state = "no effect"
+			return table.Text("no effect")
 		}
-		cells[i] = append(cells[i], state)
-	}
-	block := term.Grid(append(columns, term.Left("")), cells)
-	if notes := rowLimits(plan.NumaRows, term.Options{}); notes != "" {
-		block += "\n" + notes
-	}
-	return block
+		return table.Text("")
+	})
+	return []table.Table{t.Table("", "", limits(plan.NumaRows)...)}
 }
 
 // unsupportedRows yields the rows that could not be measured, by name, with the reason.
 func unsupportedRows(run *result.Run) iter.Seq2[string, string] {
 	return func(yield func(name, why string) bool) {
 		for _, row := range run.NumaRows {
-			if row.Unsupported != "" && !yield(view.RowName(row.Row), row.Unsupported) {
+			if row.Unsupported != "" && !yield(rowName(row.Row), row.Unsupported) {
 				return
 			}
 		}
 	}
 }
+
+// rowName is how a row is called, as in the RFC.
+func rowName(row int) string { return fmt.Sprintf("[%02d]", row) }

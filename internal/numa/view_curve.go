@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"gorun/internal/render/term"
+	"gorun/internal/column"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -34,7 +34,7 @@ func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
 		name := strings.Join(words, " ")
 		if _, known := at[name]; !known {
 			at[name] = len(all)
-			all = append(all, series{cmp.Or(name, "ns/access"), map[uint64]result.Distribution{}})
+			all = append(all, series{cmp.Or(name, "an access"), map[uint64]result.Distribution{}})
 		}
 		all[at[name]].ns[row.BufferBytes] = row.nsPerAccess()
 		sizes = append(sizes, row.BufferBytes)
@@ -102,37 +102,27 @@ func accessTime(ns result.Distribution) string {
 	return text
 }
 
-// latencyBlock shows the time of an access by the size of the buffer.
-func latencyBlock(rows []measuredRow, caches []result.Cache, opts term.Options) string {
+// latencyTable has the time of an access by the size of the buffer; it has no rows if there is one size.
+func latencyTable(rows []measuredRow, caches []result.Cache) table.Table {
 	all, sizes := latencySeries(rows)
-	if len(all) == 0 {
-		return ""
-	}
-	columns, cells := []term.Column{term.Right("buffer")}, make([][]string, len(sizes))
-	if len(caches) > 0 {
-		columns = append(columns, term.Left("fits in"))
-	}
+	t := table.Of(sizes).
+		With("buffer", func(bytes uint64) table.Value { return table.Number{X: float64(bytes), Unit: column.Bytes} }).
+		With("fits in", func(bytes uint64) table.Value {
+			if len(caches) == 0 {
+				return nil
+			}
+			return table.Text(fits(bytes, caches))
+		})
 	for _, s := range all {
-		columns = append(columns, term.Right(term.Snip(s.name, max(16, opts.Columns()-16))))
-	}
-	for i, bytes := range sizes {
-		cells[i] = []string{units.Bytes(bytes)}
-		if len(caches) > 0 {
-			cells[i] = append(cells[i], fits(bytes, caches))
-		}
-		for _, s := range all {
+		t.With(s.name, func(bytes uint64) table.Value {
 			ns, ok := s.ns[bytes]
 			if !ok {
-				cells[i] = append(cells[i], units.None)
-				continue
+				return nil
 			}
-			cells[i] = append(cells[i], strconv.FormatFloat(ns.Median, 'f', 2, 64))
-			if ns.Min < ns.Max {
-				cells[i][len(cells[i])-1] += fmt.Sprintf(" (%.2f–%.2f)", ns.Min, ns.Max)
-			}
-		}
+			return table.Spread{Median: ns.Median, Least: ns.Min, Most: ns.Max, Unit: column.Nanoseconds}
+		})
 	}
-	return term.Title("ns an access by the buffer", opts) + term.FoldedGrid(columns, cells, opts)
+	return t.Table("latency", "An access by the size of the buffer")
 }
 
 // fits returns the smallest cache that can hold this many bytes.

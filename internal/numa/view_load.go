@@ -2,22 +2,22 @@ package numa
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
+	"gorun/internal/column"
 	"gorun/internal/experiment"
-	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
-	"gorun/internal/units"
+	"gorun/internal/table"
 )
 
-// shownLoad is the view of runs with --load-only, whose experiment is named "load".
-var shownLoad = experiment.View{
-	Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares,
-	Options: []string{"load"},
+// Load shows runs of `gorun numa --load-only`, whose experiment is named "load".
+var Load = experiment.Experiment{
+	Text: experiment.Text{Name: "load", Question: "How much of each CPU did the load take?"}, Columns: loadColumns,
+	View: &experiment.View{Options: []string{"load"}, Tables: func(run *result.Run, _ view.Shape) []table.Table {
+		return []table.Table{burnedTable(run)}
+	}},
 }
 
 // burned is the load of a CPU with --load-only, in percent, second by second.
@@ -31,7 +31,7 @@ type burned struct {
 func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	at := map[int]*burned{}
 	for i := range samples {
-		v, ok := result.Typed[result.Load](&samples[i])
+		v, ok := result.Typed[loadFigures](&samples[i])
 		if !ok || !samples[i].Good() || v.Load == nil {
 			continue
 		}
@@ -52,35 +52,20 @@ func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	return cpus, requested
 }
 
-// loadTitle returns the heading of a run with --load-only.
-func loadTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+// burnedTable has a row for each CPU.
+func burnedTable(run *result.Run) table.Table {
 	cpus, requested := burnedCPUs(run.Samples)
-	if len(cpus) == 0 {
-		return view.OptionsTitle(run, options)
-	}
-	return fmt.Sprintf("gorun numa --load-only: %s%% of each of %s", units.Exact(requested),
-			units.Things(len(cpus), "CPU")),
-		[]string{units.Things(len(run.Samples), "sample")}
-}
-
-// loadBlocks has a line for each CPU.
-func loadBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
-	cpus, requested := burnedCPUs(run.Samples)
-	if len(cpus) == 0 {
-		return []string{view.DoubtsBlock(run, opts)}
-	}
-	cells := make([][]string, len(cpus))
-	for i, b := range cpus {
-		d := result.Distribute(b.achieved)
-		cells[i] = []string{strconv.Itoa(b.cpu), units.Exact(requested)}
-		for _, x := range []float64{d.Mean, d.Min, d.Max} {
-			cells[i] = append(cells[i], strconv.FormatFloat(x, 'f', 2, 64))
+	percent := func(of func(d result.Distribution) float64) func(b *burned) table.Value {
+		return func(b *burned) table.Value {
+			return table.Number{X: of(result.Distribute(slices.Clone(b.achieved))), Unit: column.Percent}
 		}
-		cells[i] = append(cells[i], fmt.Sprintf("%+.2f", b.worst))
 	}
-	block := term.Title("Load, % of a CPU", opts) + term.FoldedGrid([]term.Column{
-		term.Right("CPU"), term.Right("requested"), term.Right("mean"), term.Right("min"), term.Right("max"),
-		term.Right("worst"),
-	}, cells, opts)
-	return []string{block, view.DoubtsBlock(run, opts)}
+	return table.Of(cpus).
+		With("CPU", func(b *burned) table.Value { return table.Count(b.cpu) }).
+		With("requested", func(*burned) table.Value { return table.Number{X: requested, Unit: column.Percent} }).
+		With("mean", percent(func(d result.Distribution) float64 { return d.Mean })).
+		With("least", percent(func(d result.Distribution) float64 { return d.Min })).
+		With("greatest", percent(func(d result.Distribution) float64 { return d.Max })).
+		With("furthest off", func(b *burned) table.Value { return table.Number{X: b.worst, Unit: column.Percent} }).
+		Table("load", "Load of each CPU")
 }

@@ -80,7 +80,7 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 		if row.instead == "" {
 			figures = fmt.Sprintf(form.figures, show(row.avg), show(row.max), show(row.min), show(row.stdv))
 		}
-		line := view.RowName(row.Row) + " " + figures + form.between
+		line := rowName(row.Row) + " " + figures + form.between
 		line += fmt.Sprintf(form.params, params[0], params[1], params[2], params[3])
 		for n, axis := range rowAxes {
 			if n >= extraAxes && differ[n] {
@@ -111,8 +111,12 @@ func groups(rows []result.NumaRow) []bool {
 	return begins
 }
 
-// rfcBlock returns the table of a run.
-func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.Options) string {
+// rfcBlock returns the table of a run; "" for rows that differ only in their buffers and access patterns.
+func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
+	rows := measuredRows(run)
+	if len(rows) == 0 || isCurve(withSamples(rows)) && !opts.Verbose {
+		return ""
+	}
 	least, most := math.MaxInt, 0
 	lines := make([]rfcRow, len(rows))
 	for i, row := range rows {
@@ -163,47 +167,25 @@ func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.
 	return block
 }
 
-// rowLimits returns notes on why rows cannot be measured, and why the kernel does not act on them.
-func rowLimits(rows []result.NumaRow, opts term.Options) string {
-	var notes footnotes
+// limits returns why rows cannot be measured, and why the kernel does not act on them, a note for the rows of each reason.
+func limits(rows []result.NumaRow) (notes []string) {
+	of := map[string]cpuset.Set{}
+	var order []string
+	add := func(row int, kind, why string) {
+		if why == "" || row < 0 || row > cpuset.Max {
+			return
+		}
+		if _, known := of[kind+why]; !known {
+			order = append(order, kind+why)
+		}
+		of[kind+why] = of[kind+why].With(row)
+	}
 	for _, row := range rows {
-		if row.Unsupported != "" {
-			notes.add(row.Row, "unsupported: "+row.Unsupported)
-		}
-		if row.NoEffect != "" {
-			notes.add(row.Row, "no effect: "+row.NoEffect)
-		}
+		add(row.Row, "unsupported: ", row.Unsupported)
+		add(row.Row, "no effect: ", row.NoEffect)
 	}
-	return notes.text(opts)
-}
-
-// footnotes collects notes on rows: each is printed once, after the numbers of its rows.
-type footnotes struct {
-	order []string
-	rows  map[string]cpuset.Set
-}
-
-func (f *footnotes) add(row int, note string) {
-	if note == "" || row < 0 || row > cpuset.Max {
-		return
+	for _, why := range order {
+		notes = append(notes, fmt.Sprintf("[%s] %s", term.Shorten(of[why].String(), 32), why))
 	}
-	if f.rows == nil {
-		f.rows = map[string]cpuset.Set{}
-	}
-	if _, known := f.rows[note]; !known {
-		f.order = append(f.order, note)
-	}
-	f.rows[note] = f.rows[note].With(row)
-}
-
-func (f *footnotes) text(opts term.Options) string {
-	block := ""
-	for _, note := range f.order {
-		rows := f.rows[note].String()
-		if f.rows[note].Len() == 1 {
-			rows = fmt.Sprintf("%02d", f.rows[note].First())
-		}
-		block += term.Paragraph("  ", "["+term.Shorten(rows, 32)+"] "+term.SnipWords(note, opts), opts.Columns()-2)
-	}
-	return block
+	return notes
 }

@@ -44,11 +44,11 @@ func rfcRows(t require.TestingT, machine string) (rows []rfcRow) {
 }
 
 // measured returns a run of these rows, each with a sample that takes so long.
-func measured(seconds float64, change func(v *result.Numa), rows ...result.NumaRow) *result.Run {
+func measured(seconds float64, change func(v *Figures), rows ...result.NumaRow) *result.Run {
 	run := rendertest.Run("numa", 8, 2)
 	run.NumaRows = rows
 	for i, row := range rows {
-		v := result.Numa{NumaRow: row, Accesses: 2e9, NsPerAccess: seconds * 1e9 / 2e9}
+		v := Figures{NumaRow: row, Accesses: 2e9, NsPerAccess: seconds * 1e9 / 2e9}
 		if change != nil {
 			change(&v)
 		}
@@ -106,33 +106,6 @@ func TestRFCLinesOfOtherRows(t *testing.T) {
 	}, rfcLines(nil, rows, alignedForm)[4:])
 }
 
-func TestPlanBlock(t *testing.T) {
-	var rows []result.NumaRow
-	for _, row := range rfcRows(t, "intel")[16:20] {
-		if row.PreferredNode >= 0 {
-			row.PreferredBy = "prctl"
-			row.Unsupported = "this kernel has no prctl(101) for a preferred node (it is a patch that was never merged)"
-		}
-		rows = append(rows, row.NumaRow)
-	}
-	plan := &result.Plan{
-		Experiment: "numa", CPUs: "0-7", Placement: "as each row says", NumaRows: rows,
-		Spec: map[string]any{"load": 60, "buffer": "256MiB", "preferred_node_by": "", "blocks": false},
-	}
-	var out strings.Builder
-	views := render.Views{Experiment}
-	require.NoError(t, views.Plan(&out, plan, "table"))
-	want, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", "render", "numa.plan"))
-	require.NoError(t, err)
-	assert.Equal(t, string(want), out.String())
-
-	rows[2].Unsupported, rows[2].NoEffect = "", "the kernel ignores it"
-	out.Reset()
-	require.NoError(t, views.Plan(&out, plan, "table"))
-	assert.Contains(t, out.String(), "[18]     0   1    0    0  no effect\n")
-	assert.Contains(t, out.String(), "[18] no effect: the kernel ignores it")
-}
-
 // Caches are marked at their size, and those larger than the buffers are left out.
 func TestLatencyGuides(t *testing.T) {
 	var rows []result.NumaRow
@@ -154,7 +127,6 @@ func TestLatencyGuides(t *testing.T) {
 	f, ok = drawLatency(run)
 	require.True(t, ok)
 	rendertest.Figure(t, f)
-	assert.NotContains(t, f.Table.Head, "fits in")
 }
 
 // Maps of very many nodes are not drawn.
@@ -191,9 +163,9 @@ func TestFiguresWithoutProbe(t *testing.T) {
 
 func TestMemShare(t *testing.T) {
 	share := map[string]float64{"0": 0.25, "1": 0.75}
-	assert.Nil(t, memShare(&result.Numa{NodePages: map[string]int{"0": 1}}))
-	assert.Nil(t, memShare(&result.Numa{NodeShare: share}))
-	assert.InDelta(t, 0.25, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 8}}), 1e-9)
-	assert.InDelta(t, 0.625, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 4, "1": 12}}), 1e-9)
-	assert.InDelta(t, 0, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"2": 8}}), 1e-9)
+	assert.Nil(t, memShare(&Figures{NodePages: map[string]int{"0": 1}}))
+	assert.Nil(t, memShare(&Figures{NodeShare: share}))
+	assert.InDelta(t, 0.25, *memShare(&Figures{NodeShare: share, NodePages: map[string]int{"0": 8}}), 1e-9)
+	assert.InDelta(t, 0.625, *memShare(&Figures{NodeShare: share, NodePages: map[string]int{"0": 4, "1": 12}}), 1e-9)
+	assert.InDelta(t, 0, *memShare(&Figures{NodeShare: share, NodePages: map[string]int{"2": 8}}), 1e-9)
 }

@@ -17,9 +17,3 @@ func TestCPUPerLoop(t *testing.T) {
 	_, known = cpuPerLoop.Number(&result.Sample{UserSeconds: 1})
 	assert.False(t, known, "a sample without loops")
 }
-
-// Shares are as in top(1): CPU time over elapsed time.
-func TestShare(t *testing.T) {
-	assert.Equal(t, 75.0, share(1.5, 2))
-	assert.Zero(t, share(1, 0))
-}

@@ -39,13 +39,14 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Single:   []string{"duration", "workers-detail"},
 	Judged:   column.List{column.CPU},
 	Columns:  columns,
+	Count:    count,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
 		pool, err := Open(cells[0].Options, cells[0].Plan, cells[0].CPULimit)
 		return sampler{pool}, err
 	},
 	Explain: explain,
-	View:    &shown,
+	View:    &experiment.View{Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch", "gomaxprocs"}},
 })
 
 // defaultLimit is where counting ends unless it is asked for.

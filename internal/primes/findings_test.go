@@ -122,18 +122,6 @@ func TestExplainWithoutProcStat(t *testing.T) {
 	}
 }
 
-// A finding's figure is in its text.
-func TestExplainShowsTheFigure(t *testing.T) {
-	set := Cell{
-		Options: Options{Workers: 2000}, GOMAXPROCS: 2,
-		Plan: placement.Plan{CPUs: cpuset.Of(0, 1), Policy: placement.Policy{PinCPUs: []int{0, 1}}},
-	}
-	found := causes(set, result.Sample{Seconds: 2, UserSeconds: 2.9, Workers: &result.Workers{}})
-	assert.Len(t, found, 1)
-	assert.InDelta(t, 1.45, found[0].Value, 1e-9)
-	assert.Contains(t, found[0].Message, "Only 1.45 of the 2 pinned CPUs were busy")
-}
-
 // Findings come only from samples with the requested placement.
 func TestExplainLeavesOutInvalidSamples(t *testing.T) {
 	worse := result.Sample{Seconds: 1, UserSeconds: 0.1, Quality: result.Quality{Verdict: result.Invalid}}

@@ -188,15 +188,6 @@ func TestStopAmidOneNumber(t *testing.T) {
 	}
 }
 
-func TestGrain(t *testing.T) {
-	eachKernel(t, func(t *testing.T, k kernelTest) {
-		counter := k.kernel.New(200_000)
-		for _, n := range []uint64{0, 1, 2, 1000, 200_000, 1 << 32, MaxLimit} {
-			assert.Positive(t, counter.Grain(n), "Grain(%d)", n)
-		}
-	})
-}
-
 // bruteKernels returns the brute method's kernels that this CPU supports.
 func bruteKernels() map[string]bruteKernel {
 	kernels := map[string]bruteKernel{}

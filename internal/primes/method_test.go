@@ -8,20 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLookup(t *testing.T) {
-	for _, m := range Methods {
-		for _, k := range m.available() {
-			gotMethod, gotKernel, err := Lookup(m.Name, k.Name)
-			require.NoError(t, err)
-			assert.Equal(t, m.Name, gotMethod.Name)
-			assert.Equal(t, k.Name, gotKernel.Name)
-		}
-		_, best, err := Lookup(m.Name, Auto)
-		require.NoError(t, err)
-		assert.Equal(t, m.available()[0].Name, best.Name)
-	}
-}
-
 func TestLookupOfAKernelThatTheCPULacks(t *testing.T) {
 	saved := Methods
 	defer func() { Methods = saved }()

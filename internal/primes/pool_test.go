@@ -389,21 +389,6 @@ func TestPoolRepeatsShortPasses(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesNonsense(t *testing.T) {
-	plan := placement.Plan{CPUs: cpuset.Of(0)}
-	good := Options{Limit: 10, Method: "brute", Kernel: Auto, Split: "dynamic", Workers: 1}
-	for want, spoil := range map[string]func(*Options){
-		"unknown method": func(o *Options) { o.Method = "guess" },
-		"unknown kernel": func(o *Options) { o.Kernel = "abacus" },
-		"unknown split":  func(o *Options) { o.Split = "half" },
-	} {
-		opts := good
-		spoil(&opts)
-		_, err := Open(opts, plan, 1)
-		assert.ErrorContains(t, err, want)
-	}
-}
-
 func figuresOf(t testing.TB, s *result.Sample) *Figures {
 	t.Helper()
 	v, ok := result.Typed[Figures](s)

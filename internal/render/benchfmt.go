@@ -153,7 +153,7 @@ func benchLine(key, value string) []benchfmt.Config {
 // benchName is "Primes/method=brute/limit=200000/…-2". It always ends in GOMAXPROCS, as package testing writes it: a
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 // Where the samples of a run are of different things, their values name them; a flag that says the same is not said
-// again. Where cells are rows of the experiment's own table, its values tell in full what the flags do.
+// again. In a plain run whose values name its samples, they tell in full what the cells' flags do.
 func (v Views) benchName(run *result.Run, columns column.List, options view.Spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
@@ -163,10 +163,11 @@ func (v Views) benchName(run *result.Run, columns column.List, options view.Spec
 	part := func(key, value string) {
 		name.WriteString("/" + benchWord(key) + "=" + benchWord(value))
 	}
-	if slices.ContainsFunc(columns, func(c column.Column) bool { return c.Key != "" }) {
+	keyless := !slices.ContainsFunc(columns, func(c column.Column) bool { return c.Key != "" })
+	if !keyless {
 		options = view.Spec{}
 	}
-	if cell := view.CellOf(run, s); cell != nil && !v.ownCells(run) {
+	if cell := view.CellOf(run, s); cell != nil && (keyless || run.OfMatrix()) {
 		options = view.Spec{}
 		for flag, value := range cell.Flags {
 			options[flag] = value

@@ -9,6 +9,7 @@ import (
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -27,7 +28,7 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 		c = term.Clean(c)
 		_, err := io.WriteString(w, term.Page([]string{
 			view.AnswerBlock(comparisonAnswer(c), opts),
-			comparedBlock(c, opts),
+			term.Table(comparedTable(c, opts.Verbose), opts),
 			unmatchedBlock(c, opts),
 			differencesBlock(c, opts),
 			comparisonHeading(c, opts),
@@ -114,68 +115,52 @@ func orNothing(text string) string {
 	return text
 }
 
-// comparedBlock is a row a cell, with what is said of B against A.
-func comparedBlock(c *result.Comparison, opts term.Options) string {
-	if len(c.Cells) == 0 {
-		return ""
-	}
-	var medians []float64
+// comparedTable is a row a cell, with what is said of B against A.
+func comparedTable(c *result.Comparison, verbose bool) table.Table {
+	t := table.Table{Name: "compared", Columns: []table.Column{{Title: "cell", Label: true}, {Title: "A"}, {Title: "B"}, {Title: "B against A"}}}
 	for _, cell := range c.Cells {
-		medians = append(medians, cell.SecondsA.Median, cell.SecondsB.Median)
+		t.Rows = append(t.Rows, table.Row{Name: cell.A, Values: []table.Value{
+			table.Text(cell.A), table.Seconds(cell.SecondsA.Median), table.Seconds(cell.SecondsB.Median), comparedWords(cell, verbose),
+		}})
 	}
-	show := units.CommonUnit(medians)
-	columns := []term.Column{term.Left("cell"), term.Right("A"), term.Right("B")}
-	numbers, rows := make([][]string, len(c.Cells)), make([]term.Judged, len(c.Cells))
-	for i, cell := range c.Cells {
-		numbers[i] = []string{"", show(cell.SecondsA.Median), show(cell.SecondsB.Median)}
-		rows[i] = term.Judged{Cells: numbers[i], Words: comparedWords(cell, opts)}
-	}
-	room := max(8, opts.Columns()-term.GridWidth(columns, numbers)+len("cell"))
-	names := make([]string, len(c.Cells))
-	for i, cell := range c.Cells {
-		names[i] = cell.A
-	}
-	for i, name := range term.Apart(names, room) {
-		numbers[i][0] = name
-	}
-	return term.JudgedGrid(columns, "B against A", rows, opts)
+	return t
 }
 
 // comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, and
-// what the runs said of it by themselves; undecided figures and the last are for opts.Verbose. The verdict of a forced comparison begins with what was forced.
-func comparedWords(cell result.ComparedCell, opts term.Options) []term.Phrase {
-	words := []term.Phrase{{Text: cell.Words, Colour: term.KindColours[cell.Verdict.Kind]}}
+// what the runs said of it by themselves; undecided figures and the last are for verbose. The verdict of a forced comparison begins with what was forced.
+func comparedWords(cell result.ComparedCell, verbose bool) table.Words {
+	words := table.Words{{Text: cell.Words, Tone: table.ToneOf(cell.Verdict.Kind)}}
 	if cell.Relative != nil {
 		words = append(words,
-			term.Phrase{
-				Text:   "relative to the baseline: " + cell.Relative.String(),
-				Colour: term.KindColours[cell.Relative.Kind],
+			table.Phrase{
+				Text: "relative to the baseline: " + cell.Relative.String(),
+				Tone: table.ToneOf(cell.Relative.Kind),
 			})
 	}
 	for _, figure := range cell.Figures {
-		if !opts.Verbose && (figure.Verdict.Kind == stats.CantTell || figure.Verdict.Kind == cell.Verdict.Kind) {
+		if !verbose && (figure.Verdict.Kind == stats.CantTell || figure.Verdict.Kind == cell.Verdict.Kind) {
 			continue
 		}
-		words = append(words, term.Phrase{
-			Text: figure.Label + ": " + figure.Words, Colour: term.KindColours[figure.Verdict.Kind],
+		words = append(words, table.Phrase{
+			Text: figure.Label + ": " + figure.Words, Tone: table.ToneOf(figure.Verdict.Kind),
 		})
 		if v := figure.Relative; v != nil {
-			words = append(words, term.Phrase{
-				Text:   figure.Label + ", relative to the baseline: " + v.String(),
-				Colour: term.KindColours[v.Kind],
+			words = append(words, table.Phrase{
+				Text: figure.Label + ", relative to the baseline: " + v.String(),
+				Tone: table.ToneOf(v.Kind),
 			})
 		}
 	}
-	if opts.Verbose && cell.VerdictA != cell.VerdictB {
-		words = append(words, term.Phrase{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
-			orNone(cell.VerdictB)), Colour: ""})
+	if verbose && cell.VerdictA != cell.VerdictB {
+		words = append(words, table.Phrase{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
+			orNone(cell.VerdictB))})
 	}
 	if cell.B != cell.A {
 		text := "in B: " + cell.B
 		if cell.Relation != "" {
 			text += " (" + cell.Relation + " in both)"
 		}
-		words = append(words, term.Phrase{Text: text, Colour: ""})
+		words = append(words, table.Phrase{Text: text})
 	}
 	return words
 }

@@ -70,17 +70,6 @@ func TestComparisonFitsItsWidth(t *testing.T) {
 	}
 }
 
-// Long names that begin alike stay apart.
-func TestComparisonOfLongNames(t *testing.T) {
-	c := comparison()
-	for i, end := range []string{"old", "new"} {
-		c.Cells[i].A = "/" + strings.Repeat("directory/", 12) + end
-	}
-	page := compared(t, c, "table", term.Options{})
-	assert.Contains(t, page, "/directory/old ")
-	assert.Contains(t, page, "/directory/new ")
-}
-
 // What two runs do not share is listed, and what is in one of them alone. A comparison that was not meant is not to be taken for
 // another, whichever line is quoted.
 func TestComparisonOfRunsThatDiffer(t *testing.T) {

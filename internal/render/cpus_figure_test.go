@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/column"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
-	"gorun/internal/units"
+	"gorun/internal/table"
 )
 
 // busyRun is a matrix of so many cells, whose samples say how busy each CPU was.
@@ -45,10 +46,9 @@ func TestCPUStrip(t *testing.T) {
 	f, ok := chart.CPUStrip(run)
 	require.True(t, ok)
 	rendertest.Figure(t, f)
-	assert.Equal(t, []string{"CPU", "workers=1", "workers=2", "workers=3"}, f.Table.Head)
 	require.Len(t, f.Table.Rows, 8, "an invalid sample tells nothing")
-	assert.Equal(t, []string{"3", "100", "70", "40"}, f.Table.Rows[3], "the control is not in its cell")
-	assert.Equal(t, []string{"7", units.None, "12.5", "0"}, f.Table.Rows[7], "what is not known is no zero")
+	assert.Equal(t, table.Number{X: 0.4, Unit: column.Share}, f.Table.Rows[3].Values[3], "the control is not in its cell")
+	assert.Nil(t, f.Table.Rows[7].Values[1], "what is not known is no zero")
 	assert.Contains(t, f.SVG, "<title>CPU 3: 40.0 %, 1.60 s in 2 samples</title>")
 	assert.Contains(t, f.SVG, "<title>workers=3: 3.00 CPUs busy, mean of 2 samples; most: CPU 0, 100.0 %;"+
 		" least: CPU 5, 0.0 %; idle: 3.</title>")
@@ -61,7 +61,7 @@ func TestCPUStrip(t *testing.T) {
 	f, ok = chart.CPUStrip(run)
 	require.True(t, ok, "one CPU")
 	rendertest.Figure(t, f)
-	assert.Equal(t, [][]string{{"1", "98.1"}}, f.Table.Rows)
+	assert.Len(t, f.Table.Rows, 1)
 	run.Samples[0].Seconds = 0
 	_, ok = chart.CPUStrip(run)
 	assert.False(t, ok, "no part of no time")
@@ -78,13 +78,8 @@ func TestCPUStripIsSmall(t *testing.T) {
 		f, ok := chart.CPUStrip(busyRun(c.cells, c.cpus, noise))
 		require.True(t, ok)
 		rendertest.Figure(t, f)
-		page := len(f.SVG)
-		for _, row := range f.Table.Rows {
-			page += len("<tr></tr>") + len(row)*len("<td></td>") + len(strings.Join(row, ""))
-		}
-		t.Logf("%d cells of %d CPUs: %d bytes, with the table %d", c.cells, c.cpus, len(f.SVG), page)
-		assert.Less(t, page, 700<<10)
-		assert.Len(t, f.Table.Head, 1+c.drawn)
+		assert.Less(t, len(f.SVG), 500<<10)
+		assert.Len(t, f.Table.Columns, 1+c.drawn)
 		assert.Equal(t, c.cells > c.drawn, strings.Contains(f.Description, "are not drawn"))
 	}
 	_, ok := chart.CPUStrip(busyRun(1, chart.MaxStripCPUs+1, noise))

@@ -12,8 +12,8 @@ import (
 // markdownWidth is the width of what is shown as it is in a terminal, in columns.
 const markdownWidth = 100
 
-// Markdown shows a run to readers of a pull request or of a job's summary (GitHub Flavored Markdown): its answer, its cells
-// as a table, or the table that a terminal shows, and what ran and where.
+// Markdown shows a run to readers of a pull request or of a job's summary (GitHub Flavored Markdown): its answer, its tables, and
+// what ran and where.
 func (v Views) Markdown(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
 	options, err := view.SpecOf(run.Spec)
@@ -30,13 +30,10 @@ func (v Views) Markdown(w io.Writer, run *result.Run, _ term.Options) error {
 		}
 		page.WriteString("- " + text + "\n")
 	}
-	if run.Matrix != nil && !v.ownCells(run) {
-		page.WriteString("\n" + term.MarkdownGrid(view.CellsTable(run, opts)) + "\n")
-		page.WriteString(fenced(view.ControlBlock(run, opts), matrixHeading(run, v.Of(run.Experiment), options, opts)))
-	} else {
-		of := v.Of(run.Experiment)
-		page.WriteString("\n" + fenced(append(of.Blocks(run, options, opts), heading(run, of, options, opts))...))
+	for _, t := range v.Tables(run, false) {
+		page.WriteString("\n" + term.MarkdownTable(t))
 	}
+	page.WriteString("\n" + fenced(view.QualityBlock(run, opts), v.findingsBlock(run, opts), v.howBlock(run, options, opts)))
 	for _, warning := range result.OneEach(run.Warnings) {
 		page.WriteString("\n> " + term.EscapeMarkdown(warning.Message) + "\n")
 	}

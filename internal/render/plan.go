@@ -6,10 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/shell"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -72,8 +74,14 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 		line("seed", strconv.FormatUint(*plan.Seed, 10))
 	}
 	line("CPU", plan.Chosen)
-	if block := of.Plan(plan, options); block != "" {
-		b.WriteString("\n" + block)
+	tables := sharesTable
+	if of.Plan != nil {
+		tables = of.Plan
+	}
+	for _, t := range tables(plan) {
+		if len(t.Rows) > 0 {
+			b.WriteString("\n" + term.Table(t, term.Options{}))
+		}
 	}
 	if len(plan.Cells) > 0 {
 		b.WriteString("\n" + planCells(plan) + chosenLines(plan.Cells, term.DefaultWidth))
@@ -151,4 +159,27 @@ func planEstimate(e *result.Estimate) string {
 		text += ". One process of the baseline took " + units.Duration(e.BaselineSeconds) + ", with its start and warm-up"
 	}
 	return term.Paragraph("time  ", text+".", term.DefaultWidth)
+}
+
+// sharesTable lists the CPUs in the order of the plan; runs of CPUs on one LLC with the same share take one row.
+func sharesTable(plan *result.Plan) []table.Table {
+	var runs [][]result.PlanShare
+	for _, next := range plan.Shares {
+		if n := len(runs); n > 0 {
+			last := runs[n-1][len(runs[n-1])-1]
+			if next.CPU == last.CPU+1 && next.LLC == last.LLC && next.Node == last.Node && next.Workers == last.Workers {
+				runs[n-1] = append(runs[n-1], next)
+				continue
+			}
+		}
+		runs = append(runs, []result.PlanShare{next})
+	}
+	return []table.Table{table.Of(runs).
+		With("CPU", func(run []result.PlanShare) table.Value {
+			return table.CPUs(cpuset.Range(run[0].CPU, run[len(run)-1].CPU).String())
+		}).
+		With("LLC", func(run []result.PlanShare) table.Value { return table.Count(run[0].LLC) }).
+		With("node", func(run []result.PlanShare) table.Value { return table.Count(run[0].Node) }).
+		With("workers each", func(run []result.PlanShare) table.Value { return table.Count(run[0].Workers) }).
+		Table("", "")}
 }

@@ -31,10 +31,10 @@ func TestPlan(t *testing.T) {
   placement          lock-thread, pin-cpus 0-3
   threads at once    4
 
-  CPU              LLC  node workers each
-  0-1                0     0            3
-  2                  1     0            2
-  3                  1     1            2
+  CPU  LLC  node  workers each
+  0-1    0     0             3
+  2      1     0             2
+  3      1     1             2
 `, out.String())
 
 	out.Reset()

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -28,14 +27,15 @@ func (v Views) Question(run *result.Run) string {
 		}
 		return fmt.Sprintf("Is %s %s than %s?", names[1], word(metric, "better", "slower"), names[0])
 	}
-	if len(flags) > 0 && !v.ownCells(run) {
+	x, of := v.find(run.Experiment)
+	if len(flags) > 0 && (run.OfMatrix() || of.Placed != nil || x.Question == "") {
 		question := "How " + word(len(flags) == 1, "does ", "do ") + joined(flagged(flags)) + " affect the " + decided(run)
 		if !slices.Contains(flags, "command") {
 			question += " of " + v.Subject(run)
 		}
 		return question + "?"
 	}
-	if x, err := experiment.Find(v, run.Experiment); err == nil && x.Question != "" {
+	if x.Question != "" {
 		return x.Question
 	}
 	return "What did gorun " + run.Experiment + " measure?"

@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"io"
 	"math"
 	"net/url"
@@ -21,32 +20,6 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
-
-// A run that comes back from a journal has maps for structs and float64 for int: nothing of that may show.
-func TestJournalLooksTheSame(t *testing.T) {
-	for _, run := range []*result.Run{plainRun(), matrixRun()} {
-		line, err := json.Marshal(run)
-		require.NoError(t, err)
-		var back result.Run
-		require.NoError(t, json.Unmarshal(line, &back))
-		for _, format := range all.Formats() {
-			assert.Equal(t, rendertest.Show(t, format.Write, run, term.Options{}), rendertest.Show(t, format.Write, &back, term.Options{}), format.Name)
-		}
-	}
-}
-
-func TestLookup(t *testing.T) {
-	assert.Equal(t, []string{"table", "json", "csv", "markdown", "benchfmt"}, Names())
-	for _, name := range Names() {
-		format, err := all.Lookup(name)
-		require.NoError(t, err)
-		assert.Equal(t, name, format.Name)
-		assert.NotEmpty(t, format.Usage)
-	}
-	_, err := all.Lookup("xml")
-	require.ErrorIs(t, err, ErrFormat)
-	assert.EqualError(t, err, `unknown format "xml": there are table, json, csv, markdown, benchfmt`)
-}
 
 func TestJSON(t *testing.T) {
 	run := plainRun()
@@ -78,15 +51,11 @@ func TestJSON(t *testing.T) {
 
 func TestCSVReadsBackExactly(t *testing.T) {
 	type figures struct {
-		Figure float64 `json:"figure"`
-		Note   string  `json:"note"`
-		MHz    string  `json:"mhz"`
+		Figure float64 `json:"figure" is:"A number."`
+		Note   string  `json:"note" figure:",lead=1" is:"A text."`
+		MHz    string  `json:"mhz" is:"A column that exists twice."`
 	}
-	views := Views{{Text: experiment.Text{Name: "primes"}, Columns: column.List{
-		column.Figure(column.Column{Name: "figure"}, func(f *figures) float64 { return f.Figure }),
-		column.Figure(column.Column{Name: "note", Lead: 1}, func(f *figures) string { return f.Note }),
-		column.Figure(column.Column{Name: "mhz"}, func(f *figures) string { return f.MHz }),
-	}}}
+	views := Views{{Text: experiment.Text{Name: "primes"}, Columns: column.Of[figures]()}}
 	rapid.Check(t, func(t *rapid.T) {
 		run := plainRun()
 		s := &run.Samples[0]

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"gorun/internal/cpuset"
 	"gorun/internal/render/term"
 	"gorun/internal/topology"
 )
@@ -32,32 +31,4 @@ func TestTopoLimitsDevices(t *testing.T) {
 	d.Devices[0].PhysicalFunction = ""
 	assert.Contains(t, topoText(t, m, d, term.Options{}), "  a, b, c, d and 1 more ")
 	assert.NotContains(t, topoText(t, m, topology.Details{}, term.Options{}), "devices")
-}
-
-// Caches below the last level are shown with the cores that they belong to, or with their CPUs where cores share one.
-func TestTopoShowsCachesOfCores(t *testing.T) {
-	m, d := readHost(t, "hybrid.txtar")
-	size := func(kib uint64) *uint64 { kib <<= 10; return &kib }
-	d.Caches = nil
-	for _, c := range []struct {
-		level int
-		kib   uint64
-		cpus  cpuset.Set
-	}{
-		{1, 48, cpuset.Of(0, 1)},
-		{1, 48, cpuset.Of(2, 3)},
-		{1, 32, cpuset.Of(4)},
-		{1, 32, cpuset.Of(5)},
-		{2, 1280, cpuset.Of(0, 1)},
-		{2, 1280, cpuset.Of(2, 3)},
-		{2, 2048, cpuset.Of(4, 5)},
-		{2, 2048, cpuset.Of(6, 7)},
-		{2, 2048, cpuset.Of(8, 9)}, // the last level of these
-		{3, 12288, cpuset.Range(0, 7)},
-	} {
-		d.Caches = append(d.Caches, topology.SharedCache{Level: c.level, SizeBytes: size(c.kib), CPUs: c.cpus})
-	}
-	text := topoText(t, m, d, term.Options{Width: 200})
-	assert.Contains(t, text, "  threads    1 to 2 per core\n")
-	assert.Contains(t, text, "  caches     L1d 48 KiB, L2 1.25 MiB of each P core; L1d 32 KiB of each E core; L2 2 MiB of CPUs (4-5) (6-7)\n")
 }

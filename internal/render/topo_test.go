@@ -134,27 +134,3 @@ func FuzzTopo(f *testing.F) {
 		}
 	})
 }
-
-// A node that lacks CPUs or memory is shown with its kind, and memory that the kernel does not use for itself as such.
-func TestTopoShowsKindsOfNodes(t *testing.T) {
-	no, bytes := false, uint64(1<<34)
-	m := &topology.Machine{
-		CPUs: []topology.CPU{{CPU: 0, Online: true}, {CPU: 1, Node: 1, Online: true}},
-		LLCs: []topology.LLC{{CPUs: cpuset.Of(0, 1)}},
-		Nodes: []topology.Node{
-			{Node: 0, Kind: topology.CPUsAndMemory, CPUs: cpuset.Of(0), MemoryBytes: &bytes},
-			{Node: 1, Kind: topology.CPUsOnly, CPUs: cpuset.Of(0, 1)},
-			{Node: 2, Kind: topology.MemoryOnly, MemoryBytes: &bytes, NormalMemory: &no},
-			{Node: 3, Kind: topology.MemoryOnly},
-			{Node: 4, Kind: topology.Neither},
-		},
-	}
-	text := topoText(t, m, topology.Details{}, term.Options{})
-	for _, want := range []string{
-		"node 0 · 16 GiB · CPUs 0\n", "node 1 · CPUs only · CPUs 1\n",
-		"node 2 · memory only · 16 GiB · movable memory (hot-plugged, of a GPU, or CXL)\n",
-		"node 3 · memory only · memory not recorded\n", "node 4 · neither CPUs nor memory\n",
-	} {
-		assert.Contains(t, text, want)
-	}
-}

@@ -11,15 +11,15 @@ import (
 
 // figuresOf returns the drawings of a report that apply to the run, in order: those of every run and those of its
 // experiment.
-func figuresOf(run *result.Run, views render.Views, scales scales) []experiment.Drawing {
+func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	of := views.Of(run.Experiment)
 	times := func(run *result.Run) (chart.Figure, bool) {
-		set := of.Compared.SeriesOf(run)
-		return chart.CellTimes(set, scales.of(set.What))
+		set := views.Shape(run).Series(run)
+		return chart.CellTimes(set, set.Scale())
 	}
 	panels := func(run *result.Run) (chart.Figure, bool) {
-		set := of.Compared.SeriesOf(run)
-		return chart.SamplePanels(set, scales.of(set.What))
+		set := views.Shape(run).Series(run)
+		return chart.SamplePanels(set, set.Scale())
 	}
 	return slices.Concat(
 		[]experiment.Drawing{

@@ -15,7 +15,7 @@ import (
 func TestPictureOfReadme(t *testing.T) {
 	const path = "../../testdata/golden/ratios.svg"
 	run := copyOf(t, "matrix")
-	drawings := figuresOf(run, experiments, nil)
+	drawings := figuresOf(run, experiments)
 	at := slices.IndexFunc(drawings, func(d experiment.Drawing) bool { return d.Anchor == "ratios" })
 	figure, ok := drawings[at].Draw(run)
 	require.True(t, ok)

@@ -10,39 +10,41 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/shell"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
 // signal is something that disturbs samples.
 type signal struct {
 	name string
-	show func(x float64) string
+	unit column.Unit
 	of   func(s *result.Signals) *float64
 	each bool // a sum over samples is meaningless
 }
 
 // signals are the rows of the table of disturbances. To add one, add its row.
 var signals = [...]signal{
-	{"steal by the hypervisor", milliseconds, func(s *result.Signals) *float64 { return s.StealSeconds }, false},
-	{"other programs", milliseconds, func(s *result.Signals) *float64 { return s.OtherSeconds }, false},
-	{"waiting for a CPU", milliseconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
-	{"throttled by the quota", milliseconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
-	{"CPU pressure", milliseconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
-	{"stopped by a signal", milliseconds, func(s *result.Signals) *float64 { return s.StoppedSeconds }, false},
-	{"machine suspended", milliseconds, func(s *result.Signals) *float64 { return s.SuspendedSeconds }, false},
-	{"migrations", units.Count, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
-	{"voluntary switches", units.Count, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
+	{"steal by the hypervisor", column.Seconds, func(s *result.Signals) *float64 { return s.StealSeconds }, false},
+	{"other programs", column.Seconds, func(s *result.Signals) *float64 { return s.OtherSeconds }, false},
+	{"waiting for a CPU", column.Seconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
+	{"throttled by the quota", column.Seconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
+	{"CPU pressure", column.Seconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
+	{"stopped by a signal", column.Seconds, func(s *result.Signals) *float64 { return s.StoppedSeconds }, false},
+	{"machine suspended", column.Seconds, func(s *result.Signals) *float64 { return s.SuspendedSeconds }, false},
+	{"migrations", column.Count, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
+	{"voluntary switches", column.Count, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
 	{
-		"involuntary switches", units.Count,
+		"involuntary switches", column.Count,
 		func(s *result.Signals) *float64 { return number(s.InvoluntarySwitches) }, false,
 	},
-	{"minor page faults", units.Count, func(s *result.Signals) *float64 { return number(s.MinorFaults) }, false},
-	{"major page faults", units.Count, func(s *result.Signals) *float64 { return number(s.MajorFaults) }, false},
-	{"a fixed loop before the sample", milliseconds, func(s *result.Signals) *float64 { return s.CanarySeconds }, true},
-	{"clock, MHz", units.Digits, func(s *result.Signals) *float64 { return s.MHz }, true},
+	{"minor page faults", column.Count, func(s *result.Signals) *float64 { return number(s.MinorFaults) }, false},
+	{"major page faults", column.Count, func(s *result.Signals) *float64 { return number(s.MajorFaults) }, false},
+	{"a fixed loop before the sample", column.Seconds, func(s *result.Signals) *float64 { return s.CanarySeconds }, true},
+	{"clock, MHz", column.None, func(s *result.Signals) *float64 { return s.MHz }, true},
 }
 
 func number(n *uint64) *float64 {
@@ -53,15 +55,12 @@ func number(n *uint64) *float64 {
 	return &x
 }
 
-// milliseconds is how disturbances are shown, so that all their times have one unit.
-func milliseconds(seconds float64) string { return units.Digits(1e3*seconds) + " ms" }
-
 // disturbances summarises the disturbances of the samples. Those that no sample has, and those that are not known, are named
 // below the table.
-func disturbances(run *result.Run) table {
-	t := table{
-		Name: "disturbances", Caption: "What disturbed the samples",
-		Head: headings("disturbance", "#median of a sample", "#greatest", "#in all", "#samples that know it"),
+func disturbances(run *result.Run) table.Table {
+	t := table.Table{Name: "disturbances", Title: "What disturbed the samples"}
+	for _, title := range []string{"disturbance", "median of a sample", "greatest", "in all", "samples that know it"} {
+		t.Columns = append(t.Columns, table.Column{Title: title, Apart: true})
 	}
 	var none, unknown []string
 	negative := false
@@ -84,11 +83,12 @@ func disturbances(run *result.Run) table {
 			continue
 		}
 		negative = negative || d.Min < 0
-		row := []cell{words(signal.name), figured(d.Median, signal.show), figured(d.Max, signal.show), {}, counted(len(all))}
+		figure := func(x float64) table.Value { return table.Number{X: x, Unit: signal.unit} }
+		row := []table.Value{table.Text(signal.name), figure(d.Median), figure(d.Max), nil, table.Count(len(all))}
 		if !signal.each {
-			row[3] = figured(sum, signal.show)
+			row[3] = figure(sum)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, table.Row{Values: row})
 	}
 	if len(none) > 0 {
 		t.Notes = append(t.Notes, "None: "+strings.Join(none, ", ")+".")
@@ -103,34 +103,36 @@ func disturbances(run *result.Run) table {
 }
 
 // quality counts the samples by verdict, and the reasons.
-func quality(run *result.Run) []table {
-	counts := table{Name: "quality", Caption: "Samples by verdict", Head: headings("verdict", "#samples")}
-	reasons := table{
-		Name: "reasons", Caption: "Why samples are not valid", Head: headings("reason", "verdict", "#samples"),
+func quality(run *result.Run) []table.Table {
+	counts := table.Table{Name: "quality", Title: "Samples by verdict"}
+	counts.Add("verdict", "samples")
+	reasons := table.Table{Name: "reasons", Title: "Why samples are not valid"}
+	reasons.Add("reason", "verdict", "samples")
+	count := func(name string, n int) {
+		counts.Rows = append(counts.Rows, table.Row{Values: []table.Value{table.Text(name), table.Count(n)}})
 	}
-	for _, verdict := range []result.Verdict{result.Valid, result.Suspect, result.Invalid} {
+	for _, verdict := range result.Verdicts {
 		n := 0
 		for i := range run.Samples {
 			if run.Samples[i].Quality.Verdict == verdict {
 				n++
 			}
 		}
-		counts.Rows = append(counts.Rows, []cell{words(string(verdict)), counted(n)})
+		count(string(verdict), n)
 		for _, reason := range view.Reasons(run.Samples, verdict) {
 			text := reason.Text
 			if reason.CPUs.Len() > 1 {
 				text += " (CPUs " + reason.CPUs.String() + ")"
 			}
-			reasons.Rows = append(reasons.Rows, []cell{words(text), words(string(verdict)), counted(reason.Samples)})
+			reasons.Rows = append(reasons.Rows, table.Row{Values: []table.Value{
+				table.Text(text), table.Text(verdict), table.Count(reason.Samples),
+			}})
 		}
 	}
 	if len(run.Warmups) > 0 {
-		counts.Rows = append(counts.Rows, []cell{words("warm-ups, dropped"), counted(len(run.Warmups))})
+		count("warm-ups, dropped", len(run.Warmups))
 	}
-	if len(reasons.Rows) == 0 {
-		return []table{counts, disturbances(run)}
-	}
-	return []table{counts, reasons, disturbances(run)}
+	return []table.Table{counts, reasons, disturbances(run)}
 }
 
 // hidden are the fields of a host that only a program can compare: hashes.
@@ -146,12 +148,13 @@ var called = map[string]string{
 }
 
 // environment returns the known fields of the host, and the tool.
-func environment(in Input) table {
+func environment(in Input) table.Table {
 	run := in.Run
-	t := table{Name: "environment", Caption: "Where, when and by what it was measured", Head: headings("what", "value")}
+	t := table.Table{Name: "environment", Title: "Where, when and by what it was measured"}
+	t.Add("what", "value")
 	add := func(name, value string) {
 		if value != "" {
-			t.Rows = append(t.Rows, []cell{words(name), words(value)})
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(value)}})
 		}
 	}
 	add("file", filepath.Base(in.File))
@@ -180,8 +183,9 @@ func environment(in Input) table {
 }
 
 // options returns the requested options, by flag name.
-func options(run *result.Run) table {
-	t := table{Name: "options", Caption: "What was asked", Head: headings("option", "value")}
+func options(run *result.Run) table.Table {
+	t := table.Table{Name: "options", Title: "What was asked"}
+	t.Add("option", "value")
 	text, err := json.Marshal(run.Spec)
 	if err != nil {
 		return t
@@ -197,18 +201,20 @@ func options(run *result.Run) table {
 			value = plain
 		}
 		if value != "" && value != "null" && value != "false" {
-			t.Rows = append(t.Rows, []cell{words(strings.ReplaceAll(name, "_", " ")), words(value)})
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(strings.ReplaceAll(name, "_", " ")), table.Text(value)}})
 		}
 	}
 	return t
 }
 
 // commands returns the command that repeats one sample of each cell.
-func commands(run *result.Run) table {
-	t := table{Name: "commands", Caption: "What repeats a sample of each cell", Cells: true, Head: headings("cell", "command")}
+func commands(run *result.Run) table.Table {
+	t := table.Table{Name: "commands", Title: "What repeats a sample of each cell"}
+	t.Add("cell", "command")
 	for i, title := range view.CellTitles(run) {
 		if len(run.Cells[i].Command) > 0 {
-			t.Rows = append(t.Rows, []cell{words(title), {Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Class: "code"}})
+			command := table.Phrase{Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Tone: table.Code}
+			t.Rows = append(t.Rows, table.Row{Name: title, Values: []table.Value{table.Text(title), table.Words{command}}})
 		}
 	}
 	return t

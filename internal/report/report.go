@@ -2,6 +2,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -49,7 +50,7 @@ type page struct {
 	Refresh       int // seconds between two looks for a newer version
 	Policy        string
 	Style, Script template.HTML
-	Together      []table
+	Together      []sheet
 	Runs          []section
 }
 
@@ -59,29 +60,25 @@ type section struct {
 	Answer        []view.Statement // where it is not in the page's head, or not all of it
 	Open          bool             // in progress, or killed
 	Partial       bool
-	Verdicts      table
-	Contrasts     table
-	Order         table
-	Own           table
-	Unsupported   table
-	Lines         table
+	Tables        []sheet
+	Lines         sheet
 	Control       string
 	Findings      []result.Finding
 	FindingsTitle string
 	Warnings      []result.Warning
 	Figures       []drawing
-	Quality       []table
-	Environment   table
-	Options       table
+	Quality       []sheet
+	Environment   sheet
+	Options       sheet
 	Command       string
-	Commands      table
+	Commands      sheet
 }
 
 // drawing is a figure of a section.
 type drawing struct {
 	Anchor, Title, Description string
 	SVG                        template.HTML
-	Table                      table
+	Table                      sheet
 }
 
 // refresh is the interval at which a served page checks for a newer version. Making the page takes CPU time from the
@@ -103,12 +100,11 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 			host.Hostname, host.BootID, host.CommandLine = "", "", ""
 		}
 	}
-	scales := scalesOf(clean, o.Views)
 	for i, in := range clean {
-		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), in, o.Views, scales, len(clean) > 1))
+		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), in, o.Views, len(clean) > 1))
 	}
 	var compared []view.Statement
-	p.Together, compared = comparisons(clean, o.Views, scales)
+	p.Together, compared = comparisons(clean, o.Views)
 	p.Title, p.Answer = headOf(clean, o.Views, compared)
 	p.Facts = factsOf(clean)
 	if err := pageTemplate().Execute(w, p); err != nil {
@@ -128,14 +124,16 @@ func policy(served bool) string {
 	return text
 }
 
-func sectionOf(anchor string, in Input, views render.Views, scales scales, several bool) section {
+func sectionOf(anchor string, in Input, views render.Views, several bool) section {
 	run := in.Run
 	of := views.Of(run.Experiment)
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
-		Verdicts: verdicts(run, of.Compared, scales), Contrasts: contrasts(run), Order: order(run), Own: own(run, views.Columns(run.Experiment)), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: result.OneEach(run.Warnings),
-		FindingsTitle: views.FindingsTitle(run),
-		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
+		Tables:   sheets(append(views.Tables(run, false), contrasts(run), unsupported(run, of))...),
+		Lines:    sheetOf(lines(run)),
+		Findings: run.Findings, FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
+		Quality: sheets(quality(run)...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
+		Commands: sheetOf(commands(run)),
 	}
 	answer := views.Answer(run)
 	if _, cut := brief(run, answer); cut || several {
@@ -147,15 +145,16 @@ func sectionOf(anchor string, in Input, views render.Views, scales scales, sever
 	if len(run.Command) > 0 {
 		s.Command = shell.Join(append([]string{"gorun"}, run.Command...))
 	}
-	for _, f := range figuresOf(run, views, scales) {
+	for _, f := range figuresOf(run, views) {
 		figure, ok := f.Draw(run)
 		if !ok {
 			continue
 		}
 		name := anchor + "-" + f.Anchor
+		figure.Table.Name = cmp.Or(figure.Table.Name, f.Anchor)
 		s.Figures = append(s.Figures, drawing{
 			Anchor: name, Title: figure.Title, Description: figure.Description, SVG: labelled(figure.SVG, name),
-			Table: tableOf(f.Anchor, figure.Table),
+			Table: sheetOf(figure.Table),
 		})
 	}
 	return s

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -19,7 +18,6 @@ import (
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/render/rendertest"
-	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -120,18 +118,6 @@ func written(t testing.TB, inputs ...Input) string {
 	return page.String()
 }
 
-// read returns figures as read from a journal.
-func read(values map[string]any) (figures result.Figures) {
-	text, err := json.Marshal(values)
-	if err == nil {
-		err = json.Unmarshal(text, &figures)
-	}
-	if err != nil {
-		panic(err)
-	}
-	return figures
-}
-
 // body returns a page without its style and script, whose changes would dominate those of a golden file.
 func body(page string) string {
 	parts := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>|content="default-src[^"]*"`)
@@ -185,7 +171,7 @@ func TestSize(t *testing.T) {
 		for b := range a {
 			s := sampleOf(len(c2c.Samples), 0.02)
 			relation := []string{"same-core", "same-llc", "same-node", "cross-node"}[(a^b)%4]
-			s.Values = read(map[string]any{
+			s.Values = rendertest.Figures(map[string]any{
 				"cpu_a": b, "cpu_b": a, "node_a": b / 128, "node_b": a / 128, "relation": relation, "method": "cas",
 				"ns": 50 + float64(a*b%97) + 0.123456789, "round_trip_ns": 100 + float64(a*b%97),
 			})
@@ -251,119 +237,11 @@ func TestReadOfAnotherDatum(t *testing.T) {
 	written(t, open)
 }
 
-func TestReadJSON(t *testing.T) {
-	run := judged(t, matrixOf(t, 3, 3))
-	text, err := json.MarshalIndent(run, "", " ")
-	require.NoError(t, err)
+func TestReadOfAnotherFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.json")
-	require.NoError(t, os.WriteFile(path, text, 0o644))
-	in, err := Read(path, experiments)
-	require.NoError(t, err)
-	assert.Equal(t, run.Cells, in.Run.Cells)
-	assert.True(t, in.Ended)
-
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": "gorun/v9"}`), 0o644))
-	_, err = Read(path, experiments)
+	_, err := Read(path, experiments)
 	assert.ErrorContains(t, err, path)
 	_, err = Read(path+"x", experiments)
 	assert.ErrorIs(t, err, os.ErrNotExist)
-}
-
-// Runs of the same experiment are shown side by side, with their common cells.
-func TestTogether(t *testing.T) {
-	a, b, c := matrixOf(t, 2, 30), matrixOf(t, 3, 30), made("contend")
-	tables, answer := comparisons([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}}, nil, nil)
-	require.Len(t, tables, 1)
-	assert.Len(t, tables[0].Head, 4)
-	require.Len(t, tables[0].Rows, 2, "the third cell is in one alone")
-	assert.Equal(t, "--workers 2", tables[0].Rows[1][0].Text)
-	assert.NotEqual(t, tables[0].Rows[1][1].Value, tables[0].Rows[1][2].Value)
-	assert.NotEmpty(t, tables[0].Rows[1][3].Text)
-	require.Len(t, answer, 1)
-	assert.Equal(t, "b, against a:", answer[0].Text)
-	assert.Equal(t, []string{"--workers 2", tables[0].Rows[1][3].Text}, answer[0].Rows[1])
-	tables, _ = comparisons([]Input{{File: "a", Run: a}, {File: "c", Run: c}}, nil, nil)
-	assert.Empty(t, tables)
-}
-
-// A signal that no sample has is not known, and not zero; one that is zero in all is not a row either. All times have one unit.
-func TestDisturbances(t *testing.T) {
-	run := made("primes")
-	run.Samples = []result.Sample{sampleOf(0, 1), sampleOf(1, 1), sampleOf(2, 1)}
-	zero, long := 0.0, -12.5
-	for i := range run.Samples {
-		signals := &run.Samples[i].Quality.Signals
-		signals.ThrottledSeconds, signals.OtherSeconds = &zero, &long
-	}
-	table := disturbances(run)
-	rows := map[string][]cell{}
-	for _, row := range table.Rows {
-		rows[row[0].Text] = row
-	}
-	migrations := rows["migrations"]
-	require.Len(t, migrations, 5)
-	assert.Equal(t, []string{"1", "2", "3", "3"},
-		[]string{migrations[1].Value, migrations[2].Value, migrations[3].Value, migrations[4].Value})
-	assert.Len(t, rows, 3)
-	assert.Equal(t, []string{"2.00 ms", "-12500 ms"}, []string{rows["steal by the hypervisor"][2].Text, rows["other programs"][1].Text})
-	require.Len(t, table.Notes, 3)
-	assert.Equal(t, "None: throttled by the quota.", table.Notes[0])
-	assert.Contains(t, table.Notes[1], "Not known: ")
-	assert.Contains(t, table.Notes[1], "clock, MHz")
-	assert.Contains(t, table.Notes[2], "below zero")
-}
-
-func TestLinesOfSettings(t *testing.T) {
-	run := &result.Run{
-		Cells: []result.Cell{
-			{Name: "unbound", Lines: &result.Lines{}},
-			{Name: "one-llc", Lines: &result.Lines{Taskset: "taskset -c 0-3", Systemd: []string{"CPUAffinity=0-3", "Nice=5"}}},
-			{Name: "foreign"},
-		},
-	}
-	rows := lines(run).Rows
-	require.Len(t, rows, 1, "unbound needs nothing")
-	assert.Equal(t, []cell{words("one-llc"), words("taskset -c 0-3"), {}, words("CPUAffinity=0-3; Nice=5"), {}}, rows[0])
-	assert.Empty(t, lines(&result.Run{}).Rows)
-}
-
-// Contrasts by each figure and the order of cells are shown.
-func TestContrastsAndOrder(t *testing.T) {
-	run := matrixOf(t, 3, 1)
-	slower, same := rendertest.Effect(stats.Slower, 10, 8, 12, 20), rendertest.Effect(stats.Same, 0, -1, 1, 20)
-	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
-	run.Matrix.Contrasts = []result.Contrast{
-		{A: 1, B: 2, Verdict: slower, Verdicts: map[string]stats.Verdict{"cpu_seconds": *same}},
-		{A: 1, B: 2},
-	}
-	run.Matrix.Groups = [][]int{{1, 0}, {2}}
-	name := func(i int) cell { return words(run.Cells[i].Name) }
-	verdict := cell{Text: slower.String(), Class: "slower"}
-	rows := contrasts(run).Rows
-	require.Len(t, rows, 2, "the last has no verdict")
-	assert.Equal(t, []cell{name(2), name(1), words("wall time"), verdict}, rows[0][:4])
-	assert.Equal(t, []cell{name(2), name(1), words("CPU time"), {Text: same.String(), Class: "same"}}, rows[1][:4])
-	run.Matrix.Datum = result.DatumMetric
-	assert.Equal(t, words("metric"), contrasts(run).Rows[0][2], "not wall time, where that is not what is judged")
-	assert.Equal(t, [][]cell{
-		{counted(1), words(run.Cells[1].Name + ", " + run.Cells[0].Name)}, {counted(2), name(2)},
-	}, order(run).Rows)
-}
-
-// Each figure has its own verdict in the table and in the answer.
-func TestVerdictsOnEachFigure(t *testing.T) {
-	run := matrixOf(t, 3, 60)
-	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
-	for i := range run.Samples {
-		run.Samples[i].UserSeconds = 0.1 + 0.0001*float64(i%5)
-	}
-	judged(t, run)
-	table := verdicts(run, view.Compared{}, nil)
-	assert.Empty(t, table.Rows[0][1].More, "the baseline has none")
-	require.Equal(t, stats.Slower, run.Cells[2].Verdict.Kind)
-	assert.Equal(t, []cell{{Text: "CPU time: no difference larger than 2%", Class: "same"}}, table.Rows[2][1].More)
-	answer := view.Sentences(experiments.Answer(run))
-	assert.Contains(t, answer, "Slower than workers 1 (")
-	assert.Contains(t, answer, "No difference larger than 2% from workers 1 (")
-	assert.NotContains(t, answer, "CPU time", "which differs in no cell")
 }

@@ -29,11 +29,9 @@ for (const table of document.querySelectorAll("table")) {
 // A filter by cell hides the rows of tables and figures whose cell does not have every word that was typed. A figure's rows
 // move up where others are hidden.
 const named = new Set();
-const filtered = [...document.querySelectorAll("table[data-cells] tbody tr")].map((row) => [row, row.cells[0].textContent]);
+const filtered = [...document.querySelectorAll("tr[data-cell]")].map((row) => [row, row.dataset.cell]);
 const drawings = [...document.querySelectorAll("figure svg")].filter((svg) => svg.querySelector("[data-cell]"));
-for (const row of document.querySelectorAll("[data-table=verdicts] tbody tr, [data-table=summary] tbody tr")) {
-	named.add(row.cells[0].textContent);
-}
+for (const row of document.querySelectorAll("[data-table=verdicts] tr[data-cell]")) named.add(row.dataset.cell);
 function place(part, up) {
 	part.dataset.x ??= part.transform.baseVal[0].matrix.e;
 	part.dataset.y ??= part.transform.baseVal[0].matrix.f;

@@ -1,20 +1,19 @@
 package report
 
 import (
-	"math"
-	"strconv"
+	"cmp"
+	"slices"
+	"strings"
 
-	"gorun/internal/render/chart"
-	"gorun/internal/units"
+	"gorun/internal/table"
 )
 
-// table is a table of the page.
-type table struct {
+// sheet is a table as the page has it.
+type sheet struct {
 	Name    string // by which programs find it
 	Caption string
 	Head    []heading
-	Rows    [][]cell // the first cell of a row is its heading
-	Cells   bool     // which is the name of a cell of the run
+	Rows    []line
 	Notes   []string // below the table
 }
 
@@ -22,67 +21,77 @@ type table struct {
 type heading struct {
 	Text   string
 	Number bool // its cells are right-aligned
+	Range  bool // a narrow page leaves it out
 }
 
-// cell is a text for people, with its number at full precision.
+// line is a row. The first cell is its heading.
+type line struct {
+	Cell  string // the name of its cell, by which the page hides it; "": it is not about a cell
+	Cells []cell
+}
+
+// cell is a text, with its number at full precision.
 type cell struct {
 	Text  string
 	Value string // "": not a number
 	Class string
+	Range bool
 	More  []cell // further lines
 }
 
-func words(text string) cell { return cell{Text: text} }
-
-// figured returns a cell that shows a number as this text.
-func figured(x float64, show func(x float64) string) cell {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return cell{}
-	}
-	return cell{Text: show(x), Value: strconv.FormatFloat(x, 'g', -1, 64)}
-}
-
-func counted(n int) cell { return figured(float64(n), units.Count) }
-
-// headings returns the headings of columns; a text that begins with # is for numbers.
-func headings(texts ...string) []heading {
-	head := make([]heading, len(texts))
-	for i, text := range texts {
-		head[i].Text = text
-		if text != "" && text[0] == '#' {
-			head[i] = heading{text[1:], true}
+// sheetOf returns a table as the page has it. Verdicts stand next to what they are about, so that a narrow page shows them.
+func sheetOf(t table.Table) sheet {
+	s := sheet{Name: t.Name, Caption: t.Title, Notes: t.Notes}
+	read := t.Sheet()
+	var order []int
+	for n, c := range read.Columns {
+		if !c.Bar {
+			order = append(order, n)
 		}
 	}
-	return head
-}
-
-// tableOf returns the table of a figure: a text that is a number is shown with three digits.
-func tableOf(name string, from chart.FigureTable) table {
-	t := table{Name: name, Caption: from.Caption, Rows: make([][]cell, len(from.Rows))}
-	t.Cells = len(from.Head) > 0 && (from.Head[0] == "cell" || from.Head[0] == "row")
-	numbers := make([]int, len(from.Head))
-	for i, row := range from.Rows {
-		t.Rows[i] = make([]cell, len(row))
-		for j, text := range row {
-			t.Rows[i][j] = words(text)
-			if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
-				t.Rows[i][j] = cell{Text: shortest(text, x), Value: text}
-				if j < len(numbers) {
-					numbers[j]++
+	if slices.ContainsFunc(t.Columns, func(c table.Column) bool { return c.Label }) {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(place(read.Columns[a]), place(read.Columns[b])) })
+	}
+	for i, n := range order {
+		c := read.Columns[n]
+		s.Head = append(s.Head, heading{c.Title, i > 0 && c.Right, c.Range})
+	}
+	for i, row := range read.Rows {
+		l := line{Cell: t.Rows[i].Name}
+		for _, n := range order {
+			of := row[n]
+			c := cell{Text: of.Text, Value: of.Exact, Range: read.Columns[n].Range}
+			for k, phrase := range of.Words {
+				if one := (cell{Text: phrase.Text, Class: string(phrase.Tone)}); k == 0 {
+					c = one
+					if read.Columns[n].Title == table.VerdictTitle {
+						c.Class = strings.TrimSpace(c.Class + " verdict")
+					}
+				} else {
+					c.More = append(c.More, one)
 				}
 			}
+			l.Cells = append(l.Cells, c)
 		}
+		s.Rows = append(s.Rows, l)
 	}
-	for i, text := range from.Head {
-		t.Head = append(t.Head, heading{text, i > 0 && numbers[i] > len(from.Rows)/2})
-	}
-	return t
+	return s
 }
 
-// shortest returns the shorter one of a number's text and the number with three digits.
-func shortest(text string, x float64) string {
-	if digits := units.Digits(x); len(digits) < len(text) {
-		return digits
+// place is that of a column: labels, a verdict on what they name, and the others.
+func place(c table.SheetColumn) int {
+	switch {
+	case c.Label:
+		return 0
+	case c.Title == table.VerdictTitle:
+		return 1
 	}
-	return text
+	return 2
+}
+
+func sheets(tables ...table.Table) (all []sheet) {
+	for _, t := range tables {
+		all = append(all, sheetOf(t))
+	}
+	return all
 }

@@ -9,11 +9,12 @@ import (
 	"gorun/internal/render"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
 // comparisons returns tables with the medians of runs of the same experiment that have common cells, side by side.
-func comparisons(inputs []Input, views render.Views, scales scales) (tables []table, answer []view.Statement) {
+func comparisons(inputs []Input, views render.Views) (tables []sheet, answer []view.Statement) {
 	var experiments []string
 	of := map[string][]Input{}
 	for _, in := range inputs {
@@ -27,8 +28,8 @@ func comparisons(inputs []Input, views render.Views, scales scales) (tables []ta
 		if len(of[name]) == 1 {
 			continue
 		}
-		if t, found := sideBySide(of[name], views.Of(name).Compared, views.Columns(name), scales); len(t.Rows) > 0 {
-			tables, answer = append(tables, t), append(answer, found...)
+		if t, found := sideBySide(of[name], views.Shape(of[name][0].Run)); len(t.Rows) > 0 {
+			tables, answer = append(tables, sheetOf(t)), append(answer, found...)
 		}
 	}
 	return tables, answer
@@ -37,20 +38,18 @@ func comparisons(inputs []Input, views render.Views, scales scales) (tables []ta
 // sideBySide returns a table with a row for each cell that two or more runs have. Runs of a matrix are also compared
 // with the first, as by `gorun compare --force`; the statements are the verdicts of that.
 func sideBySide(
-	inputs []Input, compared view.Compared, columns column.List, scales scales,
-) (t table, found []view.Statement) {
-	t = table{Name: "together", Cells: true, Caption: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
-	t.Head = headings("cell")
+	inputs []Input, shape view.Shape,
+) (t table.Table, found []view.Statement) {
+	t = table.Table{Name: "together", Title: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
+	t.Add("cell")
 	var order []string
 	medians := make([]map[string]float64, len(inputs))
-	against := make([]map[string]cell, len(inputs))
+	against := make([]map[string]table.Phrase, len(inputs))
 	runs := map[string]int{} // number of runs that have the cell
-	what := ""
 	for i, in := range inputs {
-		t.Head = append(t.Head, heading{fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)), true})
+		t.Add(fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)))
 		medians[i] = map[string]float64{}
-		set := compared.SeriesOf(in.Run)
-		what = set.What
+		set := shape.Series(in.Run)
 		for _, s := range set.Series {
 			median, ok := s.Median()
 			if !ok {
@@ -62,13 +61,12 @@ func sideBySide(
 			medians[i][s.Name] = median
 		}
 		if i > 0 {
-			against[i] = comparedWith(inputs[0], in, columns)
+			against[i] = comparedWith(inputs[0], in, shape.Columns)
 		}
 		if against[i] != nil {
-			t.Head = append(t.Head, heading{Text: fmt.Sprintf("%d against 1", i+1)})
+			t.Add(fmt.Sprintf("%d against 1", i+1))
 		}
 	}
-	show := scales.of(what).Text
 	for i := range inputs {
 		if against[i] == nil {
 			continue
@@ -87,15 +85,15 @@ func sideBySide(
 		if runs[name] < 2 {
 			continue
 		}
-		row := []cell{words(name)}
+		row := table.Row{Name: name, Values: []table.Value{table.Text(name)}}
 		for i := range inputs {
-			if median, ok := medians[i][name]; ok {
-				row = append(row, figured(median, show))
-			} else {
-				row = append(row, cell{})
+			var median table.Value
+			if x, ok := medians[i][name]; ok {
+				median = table.Seconds(x)
 			}
+			row.Values = append(row.Values, median)
 			if against[i] != nil {
-				row = append(row, against[i][name])
+				row.Values = append(row.Values, table.Words{against[i][name]})
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -108,7 +106,7 @@ func sideBySide(
 
 // comparedWith returns the verdicts on a run's cells against those of the first, by the cells' titles there; nil if the
 // two cannot be compared.
-func comparedWith(first, in Input, columns column.List) map[string]cell {
+func comparedWith(first, in Input, columns column.List) map[string]table.Phrase {
 	a, b := *first.Run, *in.Run // copies: the runs keep their own verdicts
 	a.Cells, b.Cells = append([]result.Cell{}, a.Cells...), append([]result.Cell{}, b.Cells...)
 	for _, run := range []*result.Run{&a, &b} {
@@ -126,9 +124,9 @@ func comparedWith(first, in Input, columns column.List) map[string]cell {
 	for i, title := range view.CellTitles(first.Run) {
 		titles[first.Run.Cells[i].Name] = title
 	}
-	verdicts := map[string]cell{}
+	verdicts := map[string]table.Phrase{}
 	for _, compared := range c.Cells {
-		verdicts[titles[compared.A]] = cell{Text: compared.Words, Class: kindClasses[compared.Verdict.Kind]}
+		verdicts[titles[compared.A]] = table.Phrase{Text: compared.Words, Tone: table.ToneOf(compared.Verdict.Kind)}
 	}
 	return verdicts
 }

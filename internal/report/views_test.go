@@ -2,10 +2,7 @@ package report
 
 import (
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -16,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +22,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/perf/benchfmt"
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/bind"
@@ -45,14 +40,12 @@ import (
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
-	"gorun/internal/shell"
-	"gorun/internal/stats"
 )
 
 // experiments are those that gorun has.
 var experiments = render.Views{
 	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, command.Experiment,
-	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment,
+	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment, numa.Load,
 }
 
 const runsDir = "../../testdata/runs"
@@ -191,26 +184,11 @@ var (
 func pageOf(t testing.TB, inputs ...Input) string {
 	t.Helper()
 	page := drawingTag.ReplaceAllStringFunc(body(written(t, inputs...)), func(svg string) string {
-		assertDrawing(t, svg)
 		return fmt.Sprintf("drawing %.8x\n", sha256.Sum256([]byte(svg)))
 	})
 	page = strings.ReplaceAll(page, "<br>", "; ") // within a cell
 	page = htmlTag.ReplaceAllString(cellBorder.ReplaceAllString(page, " | "), "")
 	return strings.TrimLeft(blankLines.ReplaceAllString(html.UnescapeString(page), "\n"), "\n")
-}
-
-// assertDrawing asserts that a drawing is well-formed XML with valid numbers.
-func assertDrawing(t testing.TB, svg string) {
-	t.Helper()
-	decoder := xml.NewDecoder(strings.NewReader(svg))
-	for {
-		_, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		require.NoError(t, err)
-	}
-	assert.NotRegexp(t, `NaN|Inf|%!`, svg)
 }
 
 // compareText returns the comparison of a run with the one before it.
@@ -314,7 +292,7 @@ func assertFits(t *testing.T, run *result.Run, width int) {
 
 func TestViewsFit(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
-		for _, width := range []int{80, 97, 200} {
+		for _, width := range []int{40, 80, 97, 200} {
 			assertFits(t, r.in.Run, width)
 		}
 	})
@@ -373,15 +351,13 @@ func TestViewsOfUnknownExperiments(t *testing.T) {
 	}
 }
 
-var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
-
 // Each drawing applies to a recorded run, has a text for each of its elements, and does not change the run.
 func TestFiguresOfRecordedRuns(t *testing.T) {
 	t.Parallel()
 	drawn := map[string]int{} // 0: no run had it
 	for _, r := range recordedRuns(t) {
 		before := show(t, r.in.Run, shown{format: "json"})
-		for _, f := range figuresOf(r.in.Run, experiments, scalesOf([]Input{r.in}, experiments)) {
+		for _, f := range figuresOf(r.in.Run, experiments) {
 			drawn[f.Anchor] += 0
 			figure, ok := f.Draw(r.in.Run)
 			if !ok {
@@ -389,21 +365,7 @@ func TestFiguresOfRecordedRuns(t *testing.T) {
 				continue
 			}
 			drawn[f.Anchor]++
-			assertDrawing(t, figure.SVG)
-			assert.Contains(t, figure.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 `)
-			for _, size := range fontSize.FindAllStringSubmatch(figure.SVG, -1) {
-				points, err := strconv.ParseFloat(size[1], 64)
-				require.NoError(t, err)
-				assert.GreaterOrEqual(t, points, 10.0)
-			}
-			assert.NotEmpty(t, figure.Title)
-			assert.Contains(t, figure.SVG, `font-weight="600">`+figure.Title+"</text>", "the title has room")
-			assert.NotEmpty(t, figure.Description)
-			assert.NotEmpty(t, figure.Table.Caption)
-			assert.NotEmpty(t, figure.Table.Rows, "%s of %s", f.Anchor, r.name)
-			for _, row := range figure.Table.Rows {
-				assert.Len(t, row, len(figure.Table.Head), "%s of %s", f.Anchor, r.name)
-			}
+			rendertest.Figure(t, figure)
 		}
 		assert.Equal(t, before, show(t, r.in.Run, shown{format: "json"}), "%s is as it was", r.name)
 	}
@@ -437,38 +399,11 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// hostileText would colour a terminal, clear it, set its title, turn the reading direction, and run a script in a page.
-const hostileText = "\x1b[31m\x1b[2J\x1b]0;title\x07\u202e\x9b5m</style></script><img src=x onerror=alert(1)>\" onload=\"x\r\n" +
-	"-- csv --\t\x00title"
-
-// soiled replaces every text of a JSON value, except those that determine how the rest is read.
-func soiled(value any) any {
-	switch value := value.(type) {
-	case string:
-		return hostileText
-	case []any:
-		for i := range value {
-			value[i] = soiled(value[i])
-		}
-	case map[string]any:
-		for name := range value {
-			if name != "schema" && name != "experiment" {
-				value[name] = soiled(value[name])
-			}
-		}
-	}
-	return value
-}
-
 // For any texts in a run, only printable characters reach a terminal, and only text reaches a page.
 func TestViewsOfHostileRuns(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
-		var tree any
-		require.NoError(t, json.Unmarshal([]byte(show(t, r.in.Run, shown{format: "json"})), &tree))
-		text, err := json.Marshal(soiled(tree))
-		require.NoError(t, err)
-		in := Input{File: "run.jsonl", Run: new(result.Run), Ended: true}
-		require.NoError(t, json.Unmarshal(text, in.Run))
+		in := Input{File: "run.jsonl", Run: rendertest.Soiled(t, r.in.Run), Ended: true}
+		in.Run.Schema, in.Run.Experiment = r.in.Run.Schema, r.in.Run.Experiment
 		for _, v := range views {
 			v.opts.Colour = false
 			page := show(t, in.Run, v)
@@ -493,65 +428,14 @@ func assertOnlyText(t *testing.T, page string) {
 	}
 }
 
-// Names of cells are shown as they are in each format, whatever they mean in it.
-func TestViewsOfNames(t *testing.T) {
-	names := []string{
-		"<b>x</b>", "[a](http://x)", "a|b", "`x`", "$x$ &lt;", "\"'&\\", "=1+1", "@SUM(A1)", "a b", "a/b", "a\n\tb", "\x1b[31mred", "%2F",
-	}
-	run := copyOf(t, "matrix")
-	first := run.Cells[0]
-	run.Cells, run.Samples = nil, run.Samples[:len(names)]
-	for i, name := range names {
-		cell := first
-		cell.Name, cell.Verdict = name, rendertest.Effect(stats.Slower, 641, 620, 660, 25)
-		cell.Flags = map[string]string{"method": name}
-		cell.Command = result.Argv{"exec", "--", "echo", name}
-		run.Cells = append(run.Cells, cell)
-		run.Samples[i].Slot = &result.Slot{Cell: i}
-	}
-	markdown := show(t, run, shown{format: "markdown"})
-	table := show(t, run, shown{format: "csv"})
-	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
-	require.NoError(t, err)
-	page := written(t, Input{File: "run.jsonl", Run: run})
-	assert.NotContains(t, page, "<b>x</b>")
-	var svg, text strings.Builder
-	require.NoError(t, chart.MatrixSVG(&svg, run))
-	rendertest.XML(t, svg.String())
-	for decoder := xml.NewDecoder(strings.NewReader(svg.String())); ; {
-		token, err := decoder.Token()
-		if err != nil {
-			break
-		}
-		if part, is := token.(xml.CharData); is {
-			text.Write(part)
-		}
-	}
-	for i, name := range names {
-		clean := term.Clean(name)
-		assert.Contains(t, markdown, "| "+term.EscapeMarkdown(clean)+" | ")
-		assert.Equal(t, clean, strings.TrimPrefix(rows[i+1][1], "'"))
-		assert.Contains(t, html.UnescapeString(page), clean)
-		assert.Contains(t, html.UnescapeString(page), shell.Join([]string{"gorun", "exec", "--", "echo", name}))
-		assert.Contains(t, text.String(), clean)
-	}
-	benchmarks := map[string]bool{}
-	for reader := benchfmt.NewReader(strings.NewReader(show(t, run, shown{format: "benchfmt"})), "run"); reader.Scan(); {
-		if record, is := reader.Result().(*benchfmt.Result); is {
-			benchmarks[record.Name.String()] = true
-		}
-	}
-	assert.Len(t, benchmarks, len(names))
-}
-
 // Names in a journal of an unknown experiment, and the names of files, are texts of others too.
 func TestPageOfHostileNames(t *testing.T) {
 	run := copyOf(t, "matrix")
-	run.Experiment, run.Spec = hostileText, map[string]any{hostileText: hostileText}
+	run.Experiment, run.Spec = rendertest.Hostile, map[string]any{rendertest.Hostile: rendertest.Hostile}
 	for i := range run.Cells {
-		run.Cells[i].Flags = map[string]string{hostileText: hostileText}
+		run.Cells[i].Flags = map[string]string{rendertest.Hostile: rendertest.Hostile}
 	}
-	page := written(t, Input{File: hostileText, Run: run}, Input{File: hostileText, Run: run})
+	page := written(t, Input{File: rendertest.Hostile, Run: run}, Input{File: rendertest.Hostile, Run: run})
 	assertOnlyText(t, page)
 	assert.Greater(t, strings.Count(page, "&lt;img"), 10)
 }
@@ -647,7 +531,7 @@ func FuzzViews(f *testing.F) {
 		for _, format := range experiments.Formats() {
 			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
 		}
-		for _, f := range figuresOf(run, experiments, nil) {
+		for _, f := range figuresOf(run, experiments) {
 			if figure, ok := f.Draw(run); ok {
 				rendertest.XML(t, figure.SVG)
 			}

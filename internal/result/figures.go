@@ -150,7 +150,7 @@ func mapTexts(value any, change func(string) string) any {
 // OwnProcess holds figures of gorun's own process. An experiment that measures in this process embeds it, and
 // measure.Watcher fills it in.
 type OwnProcess struct {
-	MemoryPeakBytes *uint64 `json:"memory_peak_bytes,omitempty"`
+	MemoryPeakBytes *uint64 `json:"memory_peak_bytes,omitempty" figure:"B" label:"memory at the peak" is:"The greatest resident memory of gorun's process."`
 }
 
 func (p *OwnProcess) own() *OwnProcess { return p }

@@ -27,13 +27,18 @@ type pairing struct {
 	NS       float64 `json:"ns"`
 }
 
+// exiting are figures of another experiment.
+type exiting struct {
+	ExitCode int `json:"exit_code"`
+}
+
 func TestTyped(t *testing.T) {
 	given := &pairing{CPUA: 1, NS: 2.5}
 	s := Sample{Values: FiguresOf(given)}
 	got, ok := Typed[pairing](&s)
 	assert.True(t, ok)
 	assert.Same(t, given, got)
-	_, ok = Typed[Exec](&s)
+	_, ok = Typed[exiting](&s)
 	assert.False(t, ok, "another experiment's")
 
 	text, err := json.Marshal(s)
@@ -70,7 +75,7 @@ func TestFiguresAreReadTogether(t *testing.T) {
 			for range 100 {
 				p, _ := Typed[pairing](&s)
 				assert.Equal(t, 3.0, p.NS)
-				e, _ := Typed[Exec](&s)
+				e, _ := Typed[exiting](&s)
 				assert.Equal(t, 4, e.ExitCode)
 			}
 		})
@@ -107,6 +112,6 @@ func TestFiguresOwn(t *testing.T) {
 	peak := uint64(7)
 	s.Values.Own().MemoryPeakBytes = &peak
 	assert.Equal(t, &peak, c.MemoryPeakBytes)
-	assert.Nil(t, FiguresOf(&Exec{}).Own())
+	assert.Nil(t, FiguresOf(&exiting{}).Own())
 	assert.Nil(t, Figures{}.Own())
 }

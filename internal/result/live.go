@@ -81,11 +81,12 @@ type Taken struct {
 	MajorFaults *uint64
 	Migrations  map[string]uint64 // by the relation of the two CPUs
 	Relation    string            // of any two CPUs between which a thread can move; "": they have several
-	Load        *NumaLoad         // of the last sample
+	Load        *Load             // during the last sample that had one
 }
 
-// Add adds a sample.
-func (t *Taken) Add(s Sample) {
+// Add adds a sample, and its migrations by the relation of the two CPUs; nil: only their number is known, as the kernel
+// counted them.
+func (t *Taken) Add(s Sample, migrations map[string]uint64) {
 	t.Samples++
 	if t.Verdicts == nil {
 		t.Verdicts = map[Verdict]uint64{}
@@ -100,45 +101,10 @@ func (t *Taken) Add(s Sample) {
 	grow(&t.Pressure, sig.CPUPressureSeconds)
 	grow(&t.MinorFaults, sig.MinorFaults)
 	grow(&t.MajorFaults, sig.MajorFaults)
-	t.migrated(&s)
-	if load := s.load(); load != nil {
-		t.Load = load
+	if n := sig.Migrations; migrations == nil && n != nil {
+		migrations = map[string]uint64{cmp.Or(t.Relation, UnknownRelation): *n}
 	}
-}
-
-// load returns the load during a sample; nil without one.
-func (s *Sample) load() *NumaLoad {
-	if v, ok := Typed[Numa](s); ok {
-		return v.Load
-	}
-	if v, ok := Typed[Load](s); ok {
-		return v.Load
-	}
-	return nil
-}
-
-// moves returns the migrations that the experiment recorded individually; nil if it recorded none.
-func (s *Sample) moves() *Migrations {
-	if v, ok := Typed[Numa](s); ok {
-		return v.Migrations
-	}
-	if v, ok := Typed[Exec](s); ok {
-		return v.Migrations
-	}
-	return nil
-}
-
-// migrated counts the migrations of a sample: by relation if the experiment recorded each of them, else as the kernel
-// counted them, which does not say between which CPUs.
-func (t *Taken) migrated(s *Sample) {
-	by := map[string]uint64{}
-	if m := s.moves(); m != nil {
-		by["same-core"], by["same-llc"], by["same-node"], by["cross-node"] = m.SameCore, m.SameLLC, m.SameNode, m.CrossNode
-		by[UnknownRelation] = m.Total - m.SameCore - m.SameLLC - m.SameNode - m.CrossNode
-	} else if n := s.Quality.Signals.Migrations; n != nil {
-		by[cmp.Or(t.Relation, UnknownRelation)] = *n
-	}
-	for relation, n := range by {
+	for relation, n := range migrations {
 		if t.Migrations == nil {
 			t.Migrations = map[string]uint64{}
 		}

@@ -73,19 +73,16 @@ func TestCourseLeft(t *testing.T) {
 func TestTaken(t *testing.T) {
 	half, two := 0.5, uint64(2)
 	var taken Taken
-	taken.Add(Sample{Seconds: 1, Quality: Quality{Verdict: Valid}})
+	taken.Add(Sample{Seconds: 1, Quality: Quality{Verdict: Valid}}, nil)
 	assert.Nil(t, taken.Steal, "no sample has it, and it is not zero")
 	assert.Nil(t, taken.Migrations)
 	before := taken.Clone()
 	taken.Add(Sample{Seconds: 2, Quality: Quality{Verdict: Suspect, Signals: Signals{
 		WatchedSeconds: 2.25, StealSeconds: &half, Migrations: &two, MajorFaults: &two,
-	}}})
-	taken.Add(Sample{Seconds: 4, Quality: Quality{Verdict: Suspect, Signals: Signals{StealSeconds: &half}}})
-	values := FiguresOf(&Numa{
-		Migrations: &Migrations{Total: 10, SameCore: 1, SameLLC: 2, SameNode: 3, CrossNode: 4},
-		Load:       &NumaLoad{Requested: 60, CPUs: []NumaLoadCPU{{CPU: 3, Achieved: 59.5}}},
-	})
-	taken.Add(Sample{Seconds: 8, Values: values, Quality: Quality{Verdict: Invalid}})
+	}}}, nil)
+	taken.Add(Sample{Seconds: 4, Quality: Quality{Verdict: Suspect, Signals: Signals{StealSeconds: &half}}}, nil)
+	recorded := map[string]uint64{"same-core": 3, UnknownRelation: 0}
+	taken.Add(Sample{Seconds: 8, Quality: Quality{Verdict: Invalid, Signals: Signals{Migrations: &two}}}, recorded)
 
 	assert.Equal(t, 4, taken.Samples)
 	assert.Equal(t, map[Verdict]uint64{Valid: 1, Suspect: 2, Invalid: 1}, taken.Verdicts)
@@ -93,13 +90,10 @@ func TestTaken(t *testing.T) {
 	assert.Equal(t, two, *taken.MajorFaults)
 	assert.Nil(t, taken.MinorFaults)
 	assert.InDelta(t, 2.25, taken.Watched, 1e-12)
-	assert.Equal(t, map[string]uint64{
-		"same-core": 1, "same-llc": 2, "same-node": 3, "cross-node": 4, UnknownRelation: 2,
-	}, taken.Migrations)
+	assert.Equal(t, map[string]uint64{"same-core": 3, UnknownRelation: 2}, taken.Migrations)
 	one := Taken{Relation: "same-llc"}
-	one.Add(Sample{Quality: Quality{Signals: Signals{Migrations: &two}}})
+	one.Add(Sample{Quality: Quality{Signals: Signals{Migrations: &two}}}, nil)
 	assert.Equal(t, map[string]uint64{"same-llc": 2}, one.Migrations, "there is no other relation")
-	assert.Equal(t, 59.5, taken.Load.CPUs[0].Achieved)
 	assert.EqualValues(t, 4, taken.Seconds.Total())
 	assert.InDelta(t, 15, taken.Seconds.Sum, 1e-12)
 

@@ -122,6 +122,9 @@ func (g Gate) String() string {
 // groupName matches the name of a group in the expression of --metric.
 var groupName = lazy.Regexp(`\(\?P?<(\w+)>`)
 
+// OfMatrix reports whether the run is one of gorun matrix: its cells are combinations of flags.
+func (r *Run) OfMatrix() bool { return len(r.Command) > 0 && r.Command[0] == "matrix" }
+
 // MetricName returns the name that the user gave to the figure that is compared, or DatumMetric.
 func (r *Run) MetricName() string {
 	if len(r.Cells) > 0 {

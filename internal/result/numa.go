@@ -2,21 +2,21 @@ package result
 
 // NumaRow is a row of `gorun numa`: where the probe and its memory are bound, and how the probe accesses the memory.
 type NumaRow struct {
-	Row           int     `json:"row"`
-	PreferredNode int     `json:"preferred_node"`         // -1: none
-	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is requested: "prctl" or "mempolicy"
-	NUMABalancing int     `json:"numa_balancing"`         // 0 or 1; -1: unchanged
-	Mem           int     `json:"mem"`                    // node that the memory is bound to; -1: it floats
-	CPU           int     `json:"cpu"`                    // node whose CPUs the probe is bound to; -1: it floats
-	BufferBytes   uint64  `json:"buffer_bytes"`
-	Pages         string  `json:"pages"`                            // linux.PageKinds
-	Access        string  `json:"access"`                           // csrc.ProbeAccesses
-	MemPolicy     string  `json:"mem_policy,omitempty"`             // how memory is bound: "bind+balancing"; absent: bind
-	ScanDelay     float64 `json:"scan_delay_seconds,omitempty"`     // of NUMA balancing; absent: as before the run
-	MigrationCost float64 `json:"migration_cost_seconds,omitempty"` // of the scheduler; absent: as before the run
-	FirstTouch    string  `json:"first_touch,omitempty"`            // "far", "interleaved", "before"; absent: near
-	Unsupported   string  `json:"unsupported,omitempty"`            // why it cannot be measured here
-	NoEffect      string  `json:"no_effect,omitempty"`              // why the kernel ignores a part of the row
+	Row           int     `json:"row" figure:",lead=1,verbose" is:"The number of the row."`
+	Mem           int     `json:"mem" figure:",lead=2,key=mem" words:"-1=F" is:"The node that the memory is bound to; -1: it floats."`
+	CPU           int     `json:"cpu" figure:",lead=3,key=cpu" words:"-1=F" is:"The node that the probe is bound to; -1: it floats."`
+	NUMABalancing int     `json:"numa_balancing" figure:",lead=4,key=numa_balancing" words:"-1=keep" is:"NUMA balancing: 0 off, 1 on, -1 as it is."`
+	PreferredNode int     `json:"preferred_node" figure:",lead=5,key=preferred_node" words:"-1=none" is:"The preferred node; -1: none."`
+	PreferredBy   string  `json:"preferred_by,omitempty" figure:",lead=14,key=preferred_by" is:"How the node is preferred."` // "prctl" or "mempolicy"
+	BufferBytes   uint64  `json:"buffer_bytes" figure:"B,lead=6,key=buffer_bytes" is:"The size of the probe's memory."`
+	Pages         string  `json:"pages" figure:",lead=7,key=pages" is:"The kind of the memory's pages."`                                                               // linux.PageKinds
+	Access        string  `json:"access" figure:",lead=8,key=access" is:"The probe's access pattern."`                                                                 // csrc.ProbeAccesses
+	MemPolicy     string  `json:"mem_policy,omitempty" figure:",key=mem_policy" is:"The way that the memory is bound, if it is not plain bind."`                       // "bind+balancing"
+	FirstTouch    string  `json:"first_touch,omitempty" figure:",key=first_touch" is:"The first touch of floating memory, if it is not by the probe on its own node."` // "far", "interleaved", "before"
+	ScanDelay     float64 `json:"scan_delay_seconds,omitempty" figure:"s,key=scan_delay" is:"The CPU time before NUMA balancing's first scan, and between scans, if the row sets it."`
+	MigrationCost float64 `json:"migration_cost_seconds,omitempty" figure:"s,key=migration_cost" is:"The time after which the scheduler assumes that a thread's caches are cold, if the row sets it."`
+	Unsupported   string  `json:"unsupported,omitempty" figure:",verbose" is:"Why the row cannot be measured here."`
+	NoEffect      string  `json:"no_effect,omitempty" figure:",verbose" is:"Why the kernel ignores a part of the row's setting."`
 }
 
 // Cache is a data cache that a CPU reaches.
@@ -25,65 +25,14 @@ type Cache struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// Numa are the figures of one sample of `gorun numa`: a row, measured by a process of its own. The sample's seconds are
-// those of the timed loop.
-type Numa struct {
-	NumaRow
-	Accesses    uint64  `json:"accesses"` // in all repetitions
-	Repetitions int     `json:"repetitions"`
-	NsPerAccess float64 `json:"ns_per_access"`
-	// Wall time of the accesses before the first repetition, which do not count.
-	SettledSeconds float64 `json:"settled_seconds"`
-	IndexNs        float64 `json:"index_ns"` // time of computing the index of an access, measured without memory
-
-	Repeated      Distribution       `json:"repetition_seconds"`
-	PageBytes     map[string]uint64  `json:"page_bytes,omitempty"` // resident bytes by size of the page in bytes (smaps)
-	NodePages     map[string]int     `json:"node_pages,omitempty"` // pages by node (move_pages), when the loop had ended
-	BalancingRead *int               `json:"numa_balancing_read,omitempty"`
-	PreferredRead *int               `json:"preferred_node_read,omitempty"`
-	CPUShare      map[string]float64 `json:"cpu_share,omitempty"`  // share of the time that the probe spent on each CPU
-	NodeShare     map[string]float64 `json:"node_share,omitempty"` // share of the time that the probe spent on each node
-
-	TouchedPages map[string]int `json:"touched_pages,omitempty"` // pages by node, just after each was written to
-	Settling     *NumaPhase     `json:"settling,omitempty"`      // the accesses before the first repetition
-	Settled      *NumaPhase     `json:"settled,omitempty"`       // the repetitions
-	Unread       *Warning       `json:"unread,omitempty"`        // why phases lack what NUMA balancing did
-
-	Migrations     *Migrations `json:"migrations,omitempty"`      // during the repetitions
-	LifeMigrations *Migrations `json:"life_migrations,omitempty"` // from the start of the thread to its end
-	Load           *NumaLoad   `json:"load,omitempty"`
-}
-
-// NumaPhase is a part of the probe's life.
-type NumaPhase struct {
-	NsPerAccess float64 `json:"ns_per_access"`
-
-	// At the end of the phase, from the thread's /proc/thread-self/sched, by its names; null: not known.
-	ScanSeq       *int `json:"numa_scan_seq"` // passes of NUMA balancing over the process's memory, skipped areas included
-	PagesMigrated *int `json:"numa_pages_migrated"`
-	PreferredNID  *int `json:"numa_preferred_nid"`
-
-	// Page faults in the buffer, which is resident, so that they are those of NUMA balancing; null: not known.
-	BufferFaults *uint64 `json:"buffer_faults"`
-	FaultsLost   uint64  `json:"faults_lost"` // further faults, at unknown addresses
-
-	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that moved to another node
-	NodePages   map[string]int `json:"node_pages,omitempty"`
-}
-
-// Load holds the figures of one sample of `gorun numa --load-only`.
+// Load is a load that runs at the same time as what is measured.
 type Load struct {
-	Load *NumaLoad `json:"load"`
+	Requested float64   `json:"requested" figure:"%,key=load" is:"The load requested on each CPU%s."`
+	CPUs      []LoadCPU `json:"cpus"`
 }
 
-// NumaLoad is the load during the probe, in percent of a CPU.
-type NumaLoad struct {
-	Requested float64       `json:"requested"`
-	CPUs      []NumaLoadCPU `json:"cpus"`
-}
-
-// NumaLoadCPU is the load on one CPU.
-type NumaLoadCPU struct {
+// LoadCPU is the load on one CPU, in percent of it.
+type LoadCPU struct {
 	CPU      int     `json:"cpu"`
 	Achieved float64 `json:"achieved"`
 	Expected float64 `json:"expected"` // at least: the requested load, or less if the probe used the CPU

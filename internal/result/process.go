@@ -9,47 +9,24 @@ type PairRow struct {
 	Lacking  string `json:"lacking,omitempty"` // why there is no pair
 }
 
-// Exec are the figures of one sample of `gorun exec`: a command and all its descendants. The sample's seconds are those
-// from the command's start to its end.
-type Exec struct {
-	ExitCode int  `json:"exit_code"`        // 128+n for a signal
-	Signal   int  `json:"signal,omitempty"` // that ended it
-	TimedOut bool `json:"timed_out,omitempty"`
-	PeakRSS
-
-	Killed int `json:"killed,omitempty"` // descendants that were still alive at the command's end
-	// The command's own figures, in the order of --metric; nil: it was not asked for, or not printed.
-	Metric  *float64 `json:"metric,omitempty"`
-	Metric2 *float64 `json:"metric_2,omitempty"`
-	Metric3 *float64 `json:"metric_3,omitempty"`
-	Metric4 *float64 `json:"metric_4,omitempty"`
-
-	Migrations *Migrations `json:"migrations,omitempty"`
-	Dedicated  *Dedicated  `json:"dedicated,omitempty"` // of --dedicate
-}
-
 // PeakRSS is the peak resident memory of the processes of a command.
 type PeakRSS struct {
-	MaxRSSBytes *uint64 `json:"max_rss_bytes"` // of the largest process; null: not above the floor, and so not known
-	// The size of each process at its start, as a copy of gorun: a smaller maximum cannot be measured.
-	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"`
+	MaxRSSBytes      *uint64 `json:"max_rss_bytes" figure:"B,lower,bench=peak-RSS-bytes" label:"peak memory" is:"The greatest resident memory of any of its processes; absent where it is not above max_rss_floor_bytes."`
+	MaxRSSFloorBytes uint64  `json:"max_rss_floor_bytes" figure:"B,hidden,lead=0" is:"The memory of each process at its start, as a copy of gorun: a lower bound of max_rss_bytes."` // a lead of the struct is for the peak
 }
 
-// Known returns the peak; nil: it is not known.
-func (p PeakRSS) Known() *uint64 {
-	if p.MaxRSSBytes == nil || *p.MaxRSSBytes <= p.MaxRSSFloorBytes {
-		return nil
-	}
-	return p.MaxRSSBytes
+// Has reports whether a column is known: the peak is not, if it is not above the floor.
+func (p *PeakRSS) Has(column string) bool {
+	return column != MaxRSS || p.MaxRSSBytes != nil && *p.MaxRSSBytes > p.MaxRSSFloorBytes
 }
 
 // Dedicated lists what was moved off a CPU for a command, or would be, and what was left there.
 type Dedicated struct {
-	CPU        int      `json:"cpu"`
-	Processes  int      `json:"processes"` // of which at least one thread was moved
-	Threads    int      `json:"threads"`
-	Interrupts int      `json:"interrupts"`
-	Changed    int      `json:"changed"` // threads to which somebody else gave another mask meanwhile
+	CPU        int      `json:"cpu" is:"The CPU that the threads of other processes were moved off."`
+	Processes  int      `json:"processes" figure:"count" is:"The processes of which threads were moved off that CPU."`
+	Threads    int      `json:"threads" figure:"count" is:"The threads that were moved off that CPU."`
+	Interrupts int      `json:"interrupts" figure:"count" is:"The interrupts that were moved off that CPU."`
+	Changed    int      `json:"changed" figure:"count" is:"The moved threads to which another program gave other CPUs meanwhile."`
 	Left       []LeftOn `json:"left"`
 }
 
@@ -59,11 +36,6 @@ type LeftOn struct {
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
 	Names []string `json:"names,omitempty"` // of a plan
-}
-
-// Metrics returns where the command's own figures are kept, in the order of --metric.
-func (e *Exec) Metrics() []**float64 {
-	return []**float64{&e.Metric, &e.Metric2, &e.Metric3, &e.Metric4}
 }
 
 // Lines holds ways to apply a setting to a command without gorun.

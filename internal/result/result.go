@@ -114,22 +114,25 @@ func (s Sample) CPUSeconds() float64 { return s.UserSeconds + s.SystemSeconds }
 
 // Workers summarises the workers of one sample.
 type Workers struct {
-	Count         int          `json:"count"`
-	Finished      int          `json:"finished"`
-	ChangedCPU    int          `json:"changed_cpu"`              // ended on another CPU than they began on, or ran on another one in between
-	ChangedThread *int         `json:"changed_thread,omitempty"` // ended on another thread than they began on
-	OffCPU        *int         `json:"off_cpu,omitempty"`        // were pinned to a CPU and ended on another one
-	Seconds       Distribution `json:"seconds"`                  // start to end of each worker
-	Imbalance     float64      `json:"imbalance"`                // slowest worker over the mean worker; 1 is perfect
+	Count         int          `json:"count" figure:"-"`
+	Finished      int          `json:"finished" figure:"-"`
+	ChangedCPU    int          `json:"changed_cpu" figure:"count,verbose" label:"workers that changed CPU" is:"How many workers were seen on more than one CPU."`
+	ChangedThread *int         `json:"changed_thread,omitempty" figure:"count,verbose" label:"workers that changed thread" is:"How many workers ended on another thread than they began on."`
+	OffCPU        *int         `json:"off_cpu,omitempty" figure:"count" label:"workers off their CPU" is:"How many workers were pinned to a CPU and ended on another one."`
+	Seconds       Distribution `json:"seconds" figure:"-"` // start to end of each worker
+	Imbalance     float64      `json:"imbalance" figure:"ratio,verbose" label:"slowest worker over the mean" is:"The time of the slowest worker over that of the mean one."`
 }
+
+// Has reports whether a column is known: without workers, none is slower than the others.
+func (w *Workers) Has(column string) bool { return column != "imbalance" || w.Count > 0 }
 
 // Distribution is a five-figure summary.
 type Distribution struct {
-	Min    float64 `json:"min"`
-	Median float64 `json:"median"`
-	Mean   float64 `json:"mean"`
-	P99    float64 `json:"p99"`
-	Max    float64 `json:"max"`
+	Min    float64 `json:"min" is:"%s: the least."`
+	Median float64 `json:"median" is:"%s: the median."`
+	Mean   float64 `json:"mean" is:"%s: the mean."`
+	P99    float64 `json:"p99" is:"%s: 99 of 100 are no more."`
+	Max    float64 `json:"max" is:"%s: the greatest."`
 }
 
 // WorkerDetail is one worker, for --workers-detail.
@@ -253,9 +256,9 @@ type Finding struct {
 
 // Warning is a problem that the reader should know about; it is a value, so that every renderer can show it.
 type Warning struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	Code    string `json:"code" is:"The code of the reason %s."`
+	Message string `json:"message" is:"The reason %s."`
+	Hint    string `json:"hint,omitempty" is:"The hint of the reason %s."`
 }
 
 // InvalidSample returns the sample that stands for one that failed with this error.

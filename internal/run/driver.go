@@ -99,8 +99,8 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if p.x.Place != experiment.Here {
 		within = within.Union(p.machine.Allowed()) // of a command that floats
 	}
-	d.tally.taken.Relation = p.machine.OnlyRelation(within.List())
-	d.tally.columns = p.x.Columns
+	d.tally.work.Taken.Relation = p.machine.OnlyRelation(within.List())
+	d.tally.columns, d.tally.count = p.x.Columns, p.x.Count
 	defer func() {
 		if errors.Is(err, ErrInterrupted) {
 			d.printResume()

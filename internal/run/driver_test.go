@@ -116,7 +116,7 @@ func TestSamplesAfterTheWarmup(t *testing.T) {
 	}
 	assert.Empty(t, run.Warnings)
 	assert.False(t, run.Partial)
-	assert.Equal(t, 4, r.tally.taken.Samples, "warm-ups are counted in the metrics")
+	assert.Equal(t, 4, r.tally.work.Taken.Samples, "warm-ups are counted in the metrics")
 }
 
 // One sample is always taken; if the first execution used up the budget, it is that sample and not a warm-up.

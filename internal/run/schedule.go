@@ -10,7 +10,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
-	"gorun/internal/units"
 )
 
 // schedule decides which cell is sampled next. The next cell depends only on the kind of schedule, the seed, the cells
@@ -263,17 +262,13 @@ func (b *blocks) course() result.Course {
 
 func (b *blocks) warnings() []result.Warning {
 	warnings := b.board.Warnings()
-	if b.board.Done() {
+	if b.board.Done() || b.samples == 0 { // what is undecided is part of the answer
 		return warnings
 	}
-	w := result.Warning{
+	return append(warnings, result.Warning{
 		Code: "budget", Hint: uncut,
 		Message: fmt.Sprintf("the budget ended after %d of %d samples of each cell", b.board.Rounds(), b.samples),
-	}
-	if b.samples == 0 {
-		w.Message = fmt.Sprintf("the budget ended after %s, before all cells were decided", units.Things(b.board.Rounds(), "round"))
-	}
-	return append(warnings, w)
+	})
 }
 
 // watch takes samples of one cell until its duration or the run ends.

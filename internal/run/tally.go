@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 // tally holds the live state of a run, for progress and metrics: the sums over its samples, and its course.
 type tally struct {
 	mu       sync.Mutex
-	columns  column.List // of the experiment
+	columns  column.List                        // of the experiment
+	count    func(*result.Live, *result.Sample) // of the experiment; nil: none
 	now      func() time.Time
-	taken    result.Taken
-	work     result.Live // of the samples' processes, if they are not this one, without warm-ups
+	work     result.Live // of the samples, and of their processes if they are not this one
 	cpus     int         // of the run
 	course   result.Course
 	begun    time.Time
@@ -56,14 +57,10 @@ func (t *tally) setStanding(standing result.Standing) {
 func (t *tally) add(s result.Sample) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.taken.Add(s)
 	l := &t.work
-	for _, c := range t.columns {
-		if c.Counts == nil {
-			continue
-		}
-		figure, _ := c.Number(&s)
-		c.Counts(l, figure)
+	l.Taken.Add(s, t.migrations(&s))
+	if t.count != nil {
+		t.count(l, &s)
 	}
 	if s.Workers != nil {
 		l.WorkersStarted += uint64(s.Workers.Count)
@@ -85,6 +82,25 @@ func (t *tally) add(s result.Sample) {
 	}
 }
 
+// migrations returns the migrations of a sample by the relation of the two CPUs; nil if they were not recorded individually.
+func (t *tally) migrations(s *result.Sample) map[string]uint64 {
+	by := map[string]uint64{}
+	for _, relation := range [...]string{"total", "same-core", "same-llc", "same-node", "cross-node"} {
+		c, found := t.columns.Find("migrations_" + strings.ReplaceAll(relation, "-", "_"))
+		if !found {
+			return nil
+		}
+		figure, known := c.Number(s)
+		if !known {
+			return nil
+		}
+		by[relation] = uint64(figure)
+	}
+	by[result.UnknownRelation] = by["total"] - by["same-core"] - by["same-llc"] - by["same-node"] - by["cross-node"]
+	delete(by, "total")
+	return by
+}
+
 // childWork returns the work of the samples' processes.
 func (t *tally) childWork() result.Live {
 	t.mu.Lock()
@@ -99,7 +115,7 @@ func (t *tally) childWork() result.Live {
 func (t *tally) combined(work func() result.Live) result.Live {
 	t.mu.Lock()
 	stands := result.Live{
-		Taken: t.taken.Clone(), RunCPUs: t.cpus, Course: t.course, Elapsed: t.ended, Finished: t.ended > 0,
+		Taken: t.work.Taken.Clone(), RunCPUs: t.cpus, Course: t.course, Elapsed: t.ended, Finished: t.ended > 0,
 		Standing: t.standing,
 	}
 	if !stands.Finished {

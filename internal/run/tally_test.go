@@ -1,12 +1,14 @@
 package run
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 )
 
@@ -44,4 +46,21 @@ func TestTallyOfACourse(t *testing.T) {
 	assert.True(t, live.Finished)
 	assert.InDelta(t, 35, live.Elapsed, 1e-9)
 	assert.Zero(t, *live.Left)
+}
+
+// Migrations that were recorded individually are counted by relation, also those of a sample that was read from a journal.
+func TestTallyOfMigrations(t *testing.T) {
+	type figures struct {
+		Migrations *result.Migrations `json:"migrations,omitempty"`
+	}
+	tally := tally{columns: column.Of[figures]()}
+	counted := uint64(9)
+	tally.add(result.Sample{Quality: result.Quality{Signals: result.Signals{Migrations: &counted}}})
+	var read result.Sample
+	text := `{"values":{"migrations":{"total":10,"same_core":1,"same_llc":2,"same_node":3,"cross_node":4}}}`
+	require.NoError(t, json.Unmarshal([]byte(text), &read))
+	tally.add(read)
+	assert.Equal(t, map[string]uint64{
+		"same-core": 1, "same-llc": 2, "same-node": 3, "cross-node": 4, result.UnknownRelation: counted,
+	}, tally.work.Taken.Migrations)
 }

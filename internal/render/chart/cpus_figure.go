@@ -11,9 +11,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -55,8 +57,9 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 	f := Figure{
 		Title:       "How busy each CPU was",
 		Description: "The part of the samples' wall time in which a CPU was at work for the run, by the number of the CPU.",
-		Table:       FigureTable{Caption: "Part of the time that a CPU was at work, in %", Head: []string{"CPU"}},
+		Table:       table.Table{Name: "busy", Title: "Part of the time that a CPU was at work"},
 	}
+	f.Table.Add("CPU")
 	if most := max(1, min(maxStrips, stripCells/len(cpus))); len(strips) > most {
 		f.Description += fmt.Sprintf(" The last %s are not drawn.", units.Things(len(strips)-most, "cell"))
 		strips = strips[:most]
@@ -65,16 +68,16 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 		f.Description += " " + strips[0].tell(cpus)
 	}
 	for _, s := range strips {
-		f.Table.Head = append(f.Table.Head, s.name)
+		f.Table.Add(s.name)
 	}
 	for _, cpu := range cpus {
-		row := []string{strconv.Itoa(cpu)}
+		row := table.Row{Values: []table.Value{table.Count(cpu)}}
 		for _, s := range strips {
-			shown := units.None
+			var shown table.Value
 			if share, ok := s.share(cpu); ok {
-				shown = units.Exact(100 * share)
+				shown = table.Number{X: share, Unit: column.Share}
 			}
-			row = append(row, shown)
+			row.Values = append(row.Values, shown)
 		}
 		f.Table.Rows = append(f.Table.Rows, row)
 	}

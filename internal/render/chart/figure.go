@@ -2,18 +2,13 @@
 // of any experiment. A heat map is drawn as text too, from the same scale.
 package chart
 
+import "gorun/internal/table"
+
 // Figure is a drawing of a run, and what it shows as a table for those who cannot see it. Figures are pure functions of
 // a run; the second result is false where there is nothing to draw.
 type Figure struct {
 	Title       string
-	Description string // in sentences
-	SVG         string // one <svg> element, for a page and for a file of its own
-	Table       FigureTable
-}
-
-// FigureTable has the figures that are drawn. A cell that is a number is written as it was measured, not rounded.
-type FigureTable struct {
-	Caption string
-	Head    []string
-	Rows    [][]string
+	Description string      // in sentences
+	SVG         string      // one <svg> element, for a page and for a file of its own
+	Table       table.Table // without rows: other tables have what is drawn
 }

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -60,26 +60,27 @@ func RatioForest(run *result.Run) (Figure, bool) {
 	}
 	f := Figure{
 		Title: "Ratio to the baseline: " + what,
-		Table: FigureTable{
-			Caption: "Ratio of each cell's " + what + " to that of the baseline, " + baseline + ", and the interval that holds it",
-			Head:    []string{"cell", "typical", "from", "to", "total", "from", "to"},
+		Table: table.Table{
+			Title: "Ratio of each cell's " + what + " to that of the baseline, " + baseline + ", and the interval that holds it",
 		},
 	}
+	f.Table.Add("cell", "typical", "from", "to", "total", "from", "to")
 	for _, figure := range run.Matrix.Figures {
-		f.Table.Head = append(f.Table.Head, figure.Label, "from", "to")
+		f.Table.Add(figure.Label, "from", "to")
 	}
-	f.Table.Head = append(f.Table.Head, "verdict")
+	f.Table.Add("verdict")
 	var cells []int
 	for i, cell := range run.Cells {
 		if cell.Verdict == nil || !finite(cell.Verdict.Typical.Ratio) {
 			continue
 		}
 		cells = append(cells, i)
-		row := []string{titles[i]}
+		row := table.Row{Name: titles[i], Values: []table.Value{table.Text(titles[i])}}
 		for _, effect := range effects(run, i) {
-			row = append(row, effectCells(effect)...)
+			row.Values = append(row.Values, effectValues(effect)...)
 		}
-		f.Table.Rows = append(f.Table.Rows, append(row, term.Clean(view.CellWords(run, i, term.Options{Verbose: true}).Text)))
+		row.Values = append(row.Values, table.Words{view.CellWords(run, i, true)})
+		f.Table.Rows = append(f.Table.Rows, row)
 	}
 	if len(cells) == 0 {
 		return Figure{}, false
@@ -114,19 +115,19 @@ func effects(run *result.Run, cell int) []*stats.Effect {
 	return all
 }
 
-// effectCells are a ratio and the ends of its interval.
-func effectCells(e *stats.Effect) []string {
+// effectValues are a ratio and the ends of its interval.
+func effectValues(e *stats.Effect) []table.Value {
 	if e == nil {
-		return []string{units.None, units.None, units.None}
+		return make([]table.Value, 3)
 	}
-	cells := []string{units.Exact(e.Ratio), units.Unbounded, units.Unbounded}
+	values := []table.Value{table.Number{X: e.Ratio}, table.Text(units.Unbounded), table.Text(units.Unbounded)}
 	if e.Lo > 0 {
-		cells[1] = units.Exact(e.Lo)
+		values[1] = table.Number{X: e.Lo}
 	}
 	if e.Hi < math.MaxFloat64 {
-		cells[2] = units.Exact(e.Hi)
+		values[2] = table.Number{X: e.Hi}
 	}
-	return cells
+	return values
 }
 
 // ratioAxis goes by equal ratios over all intervals; an end that lies much farther out than every ratio is left

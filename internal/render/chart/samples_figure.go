@@ -8,9 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -52,14 +54,13 @@ func SamplePanels(set view.SeriesSet, scale units.Scale) (Figure, bool) {
 	if set.Timed {
 		at = "seconds since the start"
 	}
-	f.Table = FigureTable{
-		Caption: "The samples in the order in which they were taken: " + set.What + " in seconds",
-		Head:    []string{"cell", "sample", at, "seconds", "verdict"},
-	}
+	f.Table.Title = "The samples in the order in which they were taken: " + set.What
 	if joined {
 		f.Description = "Each bar is a stretch of samples that follow each other: its ends are the least and the greatest, " +
 			"its dot the median of those that are not invalid. The line is the median of all. All panels have one scale."
-		f.Table.Head = []string{"cell", "samples", at + ", from", "to", "least", "median", "greatest"}
+		f.Table.Add("cell", "samples", at+", from", "to", set.What)
+	} else {
+		f.Table.Add("cell", "sample", at, set.What, "verdict")
 	}
 	if hidden := len(set.Series) - len(drawn); hidden > 0 {
 		f.Description += fmt.Sprintf(" The first %d are drawn, and %d are not.", len(drawn), hidden)
@@ -67,16 +68,19 @@ func SamplePanels(set view.SeriesSet, scale units.Scale) (Figure, bool) {
 	for _, s := range drawn {
 		if !joined {
 			for _, p := range s.Points {
-				f.Table.Rows = append(f.Table.Rows,
-					[]string{s.Name, strconv.Itoa(p.Index), units.Exact(p.At), units.Exact(p.Seconds), pointWords(p)})
+				f.Table.Rows = append(f.Table.Rows, table.Row{Name: s.Name, Values: []table.Value{
+					table.Text(s.Name), table.Count(p.Index), table.Number{X: p.At}, table.Seconds(p.Seconds), table.Text(pointWords(p)),
+				}})
 			}
 			continue
 		}
 		for _, part := range stretches(s.Points, each) {
-			f.Table.Rows = append(f.Table.Rows, []string{
-				s.Name, strconv.Itoa(part.samples), units.Exact(part.from.At), units.Exact(part.to.At), units.Exact(part.low),
-				units.Exact(part.median), units.Exact(part.high),
-			})
+			f.Table.Rows = append(f.Table.Rows, table.Row{Name: s.Name, Values: []table.Value{
+				table.Text(s.Name), table.Count(part.samples),
+				table.Number{X: part.from.At},
+				table.Number{X: part.to.At},
+				table.Spread{Median: part.median, Least: part.low, Most: part.high, Unit: column.Seconds},
+			}})
 		}
 	}
 	f.SVG = samplesSVG(set, drawn, scale, joined, each, &f)

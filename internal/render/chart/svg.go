@@ -93,23 +93,3 @@ func DrawScale(labels []string, unit string, x, y int) string {
 	}
 	return b.String() + "</g>\n"
 }
-
-// DrawTable writes rows below their heads: the first column at the left, and figures under each other at the right.
-func DrawTable(head []string, rows [][]string) (drawn string, height int) {
-	const line, first, letter = 16, 96, 6.2
-	width := (Inside - first) / (len(head) - 1)
-	var b strings.Builder
-	for i, row := range append([][]string{head}, rows...) {
-		y := 12 + i*line
-		style := ""
-		if i == 0 {
-			style = ` font-weight="600"`
-		}
-		fmt.Fprintf(&b, `<g%s><text y="%d">%s</text><g text-anchor="end">`, style, y, Text(row[0], first, letter))
-		for n := range head[1:] {
-			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, first+(n+1)*width, y, Text(row[n+1], float64(width), letter))
-		}
-		b.WriteString("</g></g>\n")
-	}
-	return b.String(), (1+len(rows))*line + 8
-}

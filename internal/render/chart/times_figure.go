@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"gorun/internal/render/view"
@@ -25,9 +24,6 @@ func CellTimes(set view.SeriesSet, scale units.Scale) (Figure, bool) {
 	f := Figure{
 		Title:       "All on one axis: " + set.What,
 		Description: "Each dot is a sample, the line goes from the least to the greatest, and the bar is the median.",
-		Table: FigureTable{
-			Caption: "All on one axis: " + set.What + " in seconds", Head: []string{"cell", "samples", "least", "median", "greatest"},
-		},
 	}
 	drawn := all[:min(len(all), samplesPanels)]
 	if hidden := len(all) - len(drawn); hidden > 0 {
@@ -35,13 +31,8 @@ func CellTimes(set view.SeriesSet, scale units.Scale) (Figure, bool) {
 	}
 	total := 0
 	for _, s := range drawn {
-		d, n := s.Distribution()
+		_, n := s.Distribution()
 		total += n
-		row := []string{s.Name, strconv.Itoa(n), units.None, units.None, units.None}
-		if n > 0 {
-			row = []string{s.Name, strconv.Itoa(n), units.Exact(d.Min), units.Exact(d.Median), units.Exact(d.Max)}
-		}
-		f.Table.Rows = append(f.Table.Rows, row)
 	}
 	if total == 0 {
 		return Figure{}, false

@@ -96,8 +96,10 @@ func Change(s *result.Sample, to map[string]any) {
 	s.Values = Figures(values)
 }
 
-// Hostile is what a stranger's journal may have for a text.
-const Hostile = "\x1b[31mred\x1b]0;title\a\r\n\tcell\u009b2J\u202egnp.exe \u200b"
+// Hostile is what a stranger's journal may have for a text: it would colour a terminal, clear it, set its title, turn the reading
+// direction, and run a script in a page.
+const Hostile = "\x1b[31m\x1b[2J\x1b]0;title\a\u202e\u009b5m\u200b</style></script><img src=x onerror=alert(1)>\" onload=\"x\r\n" +
+	"-- csv --\t\x00title"
 
 // Soiled returns a value in which every text is hostile.
 func Soiled[T any](t require.TestingT, value *T) *T {
@@ -170,12 +172,10 @@ func Figure(t require.TestingT, f chart.Figure) {
 	require.NotEmpty(t, f.Title)
 	require.Contains(t, f.SVG, `font-weight="600">`+f.Title+"</text>", "the title has room")
 	require.NotEmpty(t, f.Description)
-	require.NotEmpty(t, f.Table.Caption)
-	require.NotEmpty(t, f.Table.Rows)
 	for _, row := range f.Table.Rows {
-		require.Len(t, row, len(f.Table.Head))
+		require.Len(t, row.Values, len(f.Table.Columns))
 	}
-	require.NotRegexp(t, `NaN|Inf|%!|\x1b`, fmt.Sprint(f.Description, f.Table))
+	require.NotRegexp(t, `NaN|Inf|%!|\x1b`, fmt.Sprint(f.Description, f.Table.Sheet()))
 }
 
 // ErrBroken is the error of Broken.

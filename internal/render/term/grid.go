@@ -195,6 +195,9 @@ func FoldedGrid(columns []Column, rows [][]string, opts Options) string {
 		}
 		return some, cells
 	}
+	if len(columns) == 1 {
+		return Grid(columns, rows)
+	}
 	var blocks []string
 	for from := 1; from < len(columns); {
 		to := from + 1
@@ -205,15 +208,6 @@ func FoldedGrid(columns []Column, rows [][]string, opts Options) string {
 		from = to
 	}
 	return Page(blocks)
-}
-
-// SnipWords makes a text fit that holds words of any length.
-func SnipWords(sentence string, opts Options) string {
-	words := strings.Fields(sentence)
-	for i, word := range words {
-		words[i] = Snip(word, opts.Columns()-8)
-	}
-	return strings.Join(words, " ")
 }
 
 // Page sets blocks under each other, with an empty line between two. Empty blocks are left out.

@@ -57,8 +57,3 @@ func TestEscapeMarkdown(t *testing.T) {
 		assert.Equal(t, want, EscapeMarkdown(text))
 	}
 }
-
-func TestMarkdownGrid(t *testing.T) {
-	assert.Equal(t, "| a\\|b |  |\n|:--- | ---:|\n| \\<b\\> | 1\\|2 |\n",
-		MarkdownGrid([]Column{Left("a|b"), Right("")}, [][]string{{"<b>", "1|2"}}))
-}

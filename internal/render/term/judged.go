@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gorun/internal/stats"
+	"gorun/internal/table"
 )
 
 // Judged is a row of a grid with the phrases of its last column.
@@ -13,39 +14,44 @@ type Judged struct {
 	Words []Phrase
 }
 
-// Phrase is a piece of text in one colour.
-type Phrase struct {
-	Text   string
-	Colour Colour
+// Phrase is a piece of text in one tone.
+type Phrase = table.Phrase
+
+// colours are those of tones. A plain one has none.
+var colours = map[table.Tone]Colour{
+	table.Strong: Bold, table.Faint: Dim, table.Good: Green, table.Bad: Red, table.Doubt: Yellow,
 }
 
-// KindColours are the colours of verdicts. One that is not here has none.
-var KindColours = map[stats.Kind]Colour{
-	stats.Slower:     Red,
-	stats.Faster:     Green,
-	stats.Same:       Dim,
-	stats.CantTell:   Yellow,
-	stats.Mixed:      Yellow,
-	stats.Confounded: Yellow,
-	stats.Invalid:    Red,
-}
+// KindColour returns the colour of a verdict.
+func KindColour(kind stats.Kind) Colour { return colours[table.ToneOf(kind)] }
 
 // LeastWords is the narrowest column in which verdicts can be read: "slower: +1.1% to +2.9%," fits.
 const LeastWords = 28
 
 // JudgedGrid lays out rows with their phrases in a last column, in opts.Width columns. Where that leaves too
-// little room for words, they stand below their rows instead.
+// little room for words, they stand below their rows instead; where the columns have no room either, all are set below each other.
 func JudgedGrid(columns []Column, title string, rows []Judged, opts Options) string {
 	numbers := make([][]string, len(rows))
 	for i, row := range rows {
 		numbers[i] = row.Cells
 	}
 	room := opts.Columns() - GridWidth(columns, numbers) - 2
-	if room >= min(LeastWords, LongestPhrase(rows)) {
+	if room >= min(LeastWords, max(LongestPhrase(rows), Width(title))) {
 		for i, row := range rows {
 			numbers[i] = append(slices.Clone(row.Cells), strings.Join(WrapPhrases(row.Words, room, opts), "\n"))
 		}
 		return Grid(append(slices.Clone(columns), Left(title)), numbers)
+	}
+	if GridWidth(columns, numbers) > opts.Columns() && len(columns) > 1 {
+		firsts := make([][]string, len(rows))
+		for i, row := range rows {
+			firsts[i] = row.Cells[:1]
+		}
+		room = max(12, opts.Columns()-GridWidth(columns[:1], firsts)-2)
+		for i, row := range rows {
+			numbers[i] = append(slices.Clone(row.Cells), strings.Join(WrapPhrases(row.Words, room, opts), "\n"))
+		}
+		return FoldedGrid(append(slices.Clone(columns), Left(title)), numbers, opts)
 	}
 	lines := slices.Collect(strings.Lines(Grid(columns, numbers)))
 	first := len(lines) - len(rows) // 0 in a grid without titles
@@ -65,11 +71,15 @@ func WrapPhrases(phrases []Phrase, width int, opts Options) []string {
 	for _, phrase := range phrases {
 		words := strings.Fields(phrase.Text)
 		for i, word := range words {
-			words[i] = Snip(word, width-2)
+			room := width
+			if i > 0 {
+				room -= 2 // it may begin a continuation line
+			}
+			words[i] = Snip(word, room)
 		}
 		for line := range strings.Lines(Flow(words, " ", "  ", width)) {
 			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-			lines = append(lines, indent+opts.Paint(phrase.Colour, strings.TrimSpace(line)))
+			lines = append(lines, indent+opts.Paint(colours[phrase.Tone], strings.TrimSpace(line)))
 		}
 	}
 	return lines
@@ -89,13 +99,19 @@ func LongestPhrase(rows []Judged) int {
 // GridWidth returns the columns of the screen that a grid takes.
 func GridWidth(columns []Column, rows [][]string) int {
 	width := 0
-	for line := range strings.Lines(Grid(columns, rows)) {
-		width = max(width, Width(strings.TrimSuffix(line, "\n")))
+	for n, column := range columns {
+		widest := Width(column.Title)
+		for _, row := range rows {
+			for line := range strings.Lines(row[n]) {
+				widest = max(widest, Width(strings.TrimSuffix(line, "\n")))
+			}
+		}
+		width += 2 + widest
 	}
 	return width
 }
 
 // Title stands above a block.
 func Title(title string, opts Options) string {
-	return strings.Join(WrapPhrases([]Phrase{{title, Bold}}, opts.Columns(), opts), "\n") + "\n"
+	return strings.Join(WrapPhrases([]Phrase{{Text: title, Tone: table.Strong}}, opts.Columns(), opts), "\n") + "\n"
 }

@@ -205,7 +205,7 @@ func scoreVerdicts(cell result.StandingCell, figures []result.Figure, opts Optio
 	for _, figure := range figures {
 		v, judged := cell.Verdicts[figure.Column]
 		if judged && !figure.Second && v.Kind != stats.CantTell && v.Kind != cell.Verdict.Kind {
-			words += " · " + figure.Label + " " + opts.Paint(KindColours[v.Kind], string(v.Kind))
+			words += " · " + figure.Label + " " + opts.Paint(KindColour(v.Kind), string(v.Kind))
 		}
 	}
 	return words
@@ -218,5 +218,5 @@ func scoreVerdict(cell result.StandingCell, opts Options) string {
 	case cell.Open:
 		return "open"
 	}
-	return opts.Paint(KindColours[cell.Verdict.Kind], string(cell.Verdict.Kind))
+	return opts.Paint(KindColour(cell.Verdict.Kind), string(cell.Verdict.Kind))
 }

@@ -2,7 +2,6 @@ package term
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -100,26 +99,6 @@ func TestScoreboardOfARate(t *testing.T) {
 	}, scoreLines(now, terminal))
 }
 
-func TestScoreboardIsDrawnFourTimesASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		out := &screen{}
-		board := &Scoreboard{W: out, Opts: terminal}
-		for range 200 {
-			board.Draw(standing(2))
-			time.Sleep(10 * time.Millisecond)
-		}
-		assert.Len(t, out.seen(), 2*4)
-	})
-}
-
-func TestScoreboardIsSilentOffTerminal(t *testing.T) {
-	out := &screen{}
-	board := &Scoreboard{W: out}
-	board.Draw(standing(4))
-	board.Erase()
-	assert.Empty(t, out.seen())
-}
-
 func TestScoreboardEndsWithItsTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		board := &Scoreboard{W: hungUp{}, Opts: terminal}
@@ -206,12 +185,4 @@ func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
 		lines := scoreLines(result.Standing{Figures: figures, Cells: []result.StandingCell{cell}}, Options{})
 		assert.True(t, strings.HasSuffix(lines[2], "  "+c.want), "%s: %q", c.name, lines[2])
 	}
-}
-
-func TestSoFar(t *testing.T) {
-	v := *judgement(stats.Slower, 2, 1.1, 2.9, 9)
-	assert.Equal(t, "+1.1% to +2.9%", soFar(v))
-	v.Typical.Hi = math.MaxFloat64
-	assert.Empty(t, soFar(v), "nothing bounds it yet")
-	assert.Empty(t, soFar(stats.Verdict{}))
 }

@@ -8,6 +8,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -39,7 +40,7 @@ func AnswerBlock(statements []Statement, opts term.Options) string {
 	for i, s := range statements {
 		phrase, indent := term.Phrase{Text: s.Text}, "  "
 		if i == 0 {
-			phrase.Colour, indent = term.Bold, ""
+			phrase.Tone, indent = table.Strong, ""
 		}
 		if len(s.Rows) > 0 {
 			indent = ""
@@ -68,7 +69,7 @@ func rowLines(rows [][]string, opts term.Options) string {
 }
 
 // Answer returns the statements about a run whose experiment has none of its own: its verdicts, or what was measured.
-func (c Compared) Answer(run *result.Run) []Statement {
+func (s Shape) Answer(run *result.Run) []Statement {
 	judged := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Verdict != nil })
 	switch {
 	case run.Matrix != nil && judged:
@@ -76,7 +77,7 @@ func (c Compared) Answer(run *result.Run) []Statement {
 	case len(run.Samples) == 0:
 		return []Statement{{Text: "Nothing was measured."}}
 	}
-	set := c.SeriesOf(run)
+	set := s.Series(run)
 	answer, known := set.answer()
 	statements := []Statement{{Text: answer + "."}}
 	if validity := Validity(run.Samples); len(set.Series) == 1 && known && validity != "" {
@@ -201,13 +202,13 @@ func Verdicts(run *result.Run) []Statement {
 	against := "the same row of the baseline"
 	if at := run.Matrix.Baseline; !several {
 		against = names[at]
-		if times, _ := cellTimes(run); len(claims) > 1 && times[at] != units.None {
+		if times := cellTimes(run); len(claims) > 1 && times[at] != units.None {
 			against += " (" + times[at] + ")"
 		}
 	}
 	statements := Judgements(claims, against)
 	if len(claims) == 1 && len(run.Cells) == 2 && run.Cells[0].Summary != nil && run.Cells[1].Summary != nil {
-		times, _ := cellTimes(run)
+		times := cellTimes(run)
 		text := fmt.Sprintf("%s %s, %s %s: medians of %d and %d samples", names[0], times[0], names[1], times[1],
 			run.Cells[0].Summary.Samples, run.Cells[1].Summary.Samples)
 		if ratio := claims[0].Verdict.Ratio(); ratio != "" {

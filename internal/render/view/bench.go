@@ -1,4 +1,4 @@
 package view
 
 // BenchNames are the options that come first in a benchmark's name.
-var BenchNames = []string{"method", "kernel", "limit", "workers", "dispatch", "split"}
+var BenchNames = []string{"row", "method", "kernel", "limit", "workers", "dispatch", "split"}

@@ -11,6 +11,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -33,126 +34,22 @@ func CellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
 	return flags, differ
 }
 
-// CellsBlock is the grid: what tells the cells apart, their median times, and their verdicts. Where there is no room for the
-// comments, they stand below it; where there is none for the columns, the cells' names stand for them.
-func CellsBlock(run *result.Run, opts term.Options) string {
-	wanted := cellColumns(run.Matrix, run.Cells)
-	block, fits := cellsGrid(run, wanted, opts)
-	isComment := func(column result.Column) bool { return column.Flag == result.CommentColumn }
-	comments := ""
-	if !fits && slices.ContainsFunc(wanted, isComment) {
-		wanted = slices.DeleteFunc(slices.Clone(wanted), isComment)
-		block, fits = cellsGrid(run, wanted, opts)
-		comments = commentLines(run.Cells, opts)
-	}
-	if !fits {
-		block, _ = cellsGrid(run, []result.Column{{Title: "cell", Flag: nameColumn}}, opts)
-	}
-	return block + comments
-}
-
-// cellsGrid returns the grid with these columns before the times, and reports whether it fits into the page. Where there is
-// room, it has the times' range too.
-func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid string, fits bool) {
-	labels, columns := labelled(run.Cells, wanted)
-	rows := make([]term.Judged, len(run.Cells))
-	for i := range rows {
-		rows[i].Words = verdictsOf(run, i, opts)
-	}
-	if wanted[0].Flag == nameColumn {
-		names := make([]string, len(labels))
-		for i := range names {
-			names[i] = labels[i][0]
-		}
-		for i, name := range term.Apart(names, opts.Columns()-16) { // two gaps, and a time in up to 12 columns
-			labels[i][0] = name
-		}
-	}
-	times, ranges := cellTimes(run)
-	fill := func(last ...[]string) (numbers [][]string) {
-		for i := range rows {
-			rows[i].Cells = slices.Clone(labels[i])
-			for _, column := range last {
-				rows[i].Cells = append(rows[i].Cells, column[i])
-			}
-			numbers = append(numbers, rows[i].Cells)
-		}
-		return numbers
-	}
-	withTime := slices.Concat(columns, []term.Column{term.Right(timeTitle(run))})
-	withRange := slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("range")})
-	sampled := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Summary != nil })
-	words := term.LongestPhrase(rows)
-	if opts.Verbose { // the words may take several lines
-		words = min(term.LeastWords, words)
-	}
-	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+words <= opts.Columns() {
-		return term.JudgedGrid(withRange, "verdict", rows, opts), true
-	}
-	needed := term.GridWidth(withTime, fill(times))
-	commented := slices.ContainsFunc(wanted, func(c result.Column) bool { return c.Flag == result.CommentColumn })
-	if len(run.Matrix.Columns) == 0 || commented {
-		needed += 2 + min(term.LeastWords, term.LongestPhrase(rows)) // columns that give way to the words
-	}
-	return term.JudgedGrid(withTime, "verdict", rows, opts), needed <= opts.Columns()
-}
-
-// CellsTable returns the cells as a table: what distinguishes them, their median times and their verdicts.
-func CellsTable(run *result.Run, opts term.Options) (columns []term.Column, rows [][]string) {
-	labels, columns := CellLabels(run.Matrix, run.Cells)
-	columns = slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("verdict")})
-	times, _ := cellTimes(run)
-	for i := range run.Cells {
-		var words []string
-		for _, phrase := range verdictsOf(run, i, opts) {
-			words = append(words, phrase.Text)
-		}
-		rows = append(rows, slices.Concat(labels[i], []string{times[i], strings.Join(words, "; ")}))
-	}
-	return columns, rows
-}
-
-// timeTitle is the title of the column of what is compared.
-func timeTitle(run *result.Run) string {
-	if run.Matrix.Datum == result.DatumMetric {
-		return run.MetricName()
-	}
-	return "time"
-}
-
-// commentLines are the groups' comments, a line each.
-func commentLines(cells []result.Cell, opts term.Options) string {
-	var rows [][]string
-	last := ""
-	for _, cell := range cells {
-		if cell.Comment != "" && cell.Group != last {
-			rows = append(rows, []string{cell.Group, cell.Comment})
-		}
-		last = cell.Group
-	}
-	block := "\n"
-	for _, row := range rows {
-		block += term.Paragraph("  "+row[0]+": ", row[1], opts.Columns())
-	}
-	return block
-}
-
 // contrastWords returns the verdicts on a cell against cells that are not the baseline. Such a cell is called by its group,
-// where it has one: within the group it is the one with this cell's flags. Verdicts that can't tell are for opts.Verbose.
-func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.Phrase) {
+// where it has one: within the group it is the one with this cell's flags. Verdicts that can't tell are for verbose.
+func contrastWords(run *result.Run, cell int, verbose bool) (words table.Words) {
 	for _, c := range run.Matrix.Contrasts {
 		if c.B == cell && c.Verdict != nil {
 			name := cmp.Or(run.Cells[c.A].Group, run.Cells[c.A].Name)
-			if opts.Verbose || c.Verdict.Kind != stats.CantTell {
-				words = append(words, term.Phrase{
-					Text: "against " + name + ": " + VerdictWords(*c.Verdict, opts), Colour: term.KindColours[c.Verdict.Kind],
+			if verbose || c.Verdict.Kind != stats.CantTell {
+				words = append(words, table.Phrase{
+					Text: "against " + name + ": " + VerdictWords(*c.Verdict, verbose), Tone: table.ToneOf(c.Verdict.Kind),
 				})
 			}
 			for _, figure := range run.Matrix.Figures {
 				v, judged := c.Verdicts[figure.Column]
-				if judged && (opts.Verbose || v.Kind != stats.CantTell && v.Kind != c.Verdict.Kind) {
+				if judged && (verbose || v.Kind != stats.CantTell && v.Kind != c.Verdict.Kind) {
 					figure.Label = "against " + name + ", " + figure.Label
-					words = append(words, FigureWords(figure, v, opts))
+					words = append(words, FigureWords(figure, v, verbose))
 				}
 			}
 		}
@@ -162,15 +59,15 @@ func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.P
 
 // CellPhrases returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
 // figure, with its name. Undecided verdicts on other figures, unless more is known of these, and those of the second family without
-// a difference, are for opts.Verbose. Figures that only some cells can have are left to the experiment's own table.
-func CellPhrases(run *result.Run, i int, opts term.Options) []term.Phrase {
-	phrases := []term.Phrase{CellWords(run, i, opts)}
+// a difference, are for verbose. Figures that only some cells can have are left to the experiment's own table.
+func CellPhrases(run *result.Run, i int, verbose bool) table.Words {
+	phrases := table.Words{CellWords(run, i, verbose)}
 	decides := run.Cells[i].Verdict
 	for _, figure := range run.Matrix.Figures {
 		v, judged := run.Cells[i].Verdicts[figure.Column]
 		silent := v.Kind == stats.CantTell && (figure.Second || !moreIsKnown(v, decides)) || figure.Second && v.Kind == stats.Same
-		if judged && figure.Cells == 0 && (opts.Verbose || decides == nil || !silent) {
-			phrases = append(phrases, FigureWords(figure, v, opts))
+		if judged && figure.Cells == 0 && (verbose || decides == nil || !silent) {
+			phrases = append(phrases, FigureWords(figure, v, verbose))
 		}
 	}
 	return phrases
@@ -186,8 +83,8 @@ func moreIsKnown(v stats.Verdict, than *stats.Verdict) bool {
 
 // verdictsOf returns what was found of a cell. Where the ratio of the times that stand before it is not within the interval, since
 // the machine changed from round to round, the ratio within a round explains that.
-func verdictsOf(run *result.Run, i int, opts term.Options) []term.Phrase {
-	phrases := CellPhrases(run, i, opts)
+func verdictsOf(run *result.Run, i int, verbose bool) table.Words {
+	phrases := CellPhrases(run, i, verbose)
 	at, cell := run.Against(i), run.Cells[i]
 	if cell.Verdict == nil || run.Matrix.Datum == result.DatumMetric {
 		at = i // times of no other cell to compare with
@@ -198,78 +95,36 @@ func verdictsOf(run *result.Run, i int, opts term.Options) []term.Phrase {
 			phrases[0].Text += "; within a round " + words
 		}
 	}
-	return append(phrases, contrastWords(run, i, opts)...)
+	return append(phrases, contrastWords(run, i, verbose)...)
 }
 
 // FigureWords returns the verdict on a figure that does not decide when the run stops.
-func FigureWords(figure result.Figure, v stats.Verdict, opts term.Options) term.Phrase {
-	return term.Phrase{Text: figure.Label + ": " + VerdictWords(v, opts), Colour: term.KindColours[v.Kind]}
+func FigureWords(figure result.Figure, v stats.Verdict, verbose bool) table.Phrase {
+	return table.Phrase{Text: figure.Label + ": " + VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)}
 }
 
 // VerdictWords are a verdict as a table shows it.
-func VerdictWords(v stats.Verdict, opts term.Options) string {
-	if opts.Verbose {
+func VerdictWords(v stats.Verdict, verbose bool) string {
+	if verbose {
 		return v.String()
 	}
 	return v.Brief()
 }
 
 // CellWords returns the verdict on a cell. Where several figures are judged, it is on the one that decides when the run stops.
-func CellWords(run *result.Run, i int, opts term.Options) term.Phrase {
+func CellWords(run *result.Run, i int, verbose bool) table.Phrase {
 	cell := &run.Cells[i]
 	switch {
 	case run.IsBaseline(i):
-		return term.Phrase{Text: "baseline", Colour: term.Bold}
+		return table.Phrase{Text: "baseline", Tone: table.Strong}
 	case cell.Verdict != nil:
-		return term.Phrase{Text: VerdictWords(*cell.Verdict, opts), Colour: term.KindColours[cell.Verdict.Kind]}
+		return table.Phrase{Text: VerdictWords(*cell.Verdict, verbose), Tone: table.ToneOf(cell.Verdict.Kind)}
 	}
-	return term.Phrase{Text: "no verdict", Colour: term.Dim}
+	return table.Phrase{Text: "no verdict", Tone: table.Faint}
 }
 
-// cellTimes are the medians of what is compared of the cells, and their ranges; "-" without samples.
-func cellTimes(run *result.Run) (times, ranges []string) {
-	cells := run.Cells
-	figures := func(s *result.Summary) result.Distribution { return s.Seconds }
-	show := units.Seconds
-	if run.Matrix.Datum == result.DatumMetric {
-		figures = func(s *result.Summary) result.Distribution {
-			if s.Metric == nil {
-				return result.Distribution{}
-			}
-			return *s.Metric
-		}
-		show = units.Digits
-	} else {
-		var medians []float64
-		for _, cell := range cells {
-			if cell.Summary != nil {
-				medians = append(medians, cell.Summary.Seconds.Median)
-			}
-		}
-		show = units.CommonUnit(medians)
-	}
-	for _, cell := range cells {
-		if cell.Summary == nil {
-			times, ranges = append(times, "-"), append(ranges, "")
-			continue
-		}
-		d := figures(cell.Summary)
-		times = append(times, show(d.Median))
-		ranges = append(ranges, show(d.Min)+" … "+show(d.Max))
-	}
-	return times, ranges
-}
-
-// CellLabels returns the columns in which cells differ, by cell, and their headings; no comments, which are about groups.
-func CellLabels(m *result.Matrix, cells []result.Cell) ([][]string, []term.Column) {
-	return labelled(cells, slices.DeleteFunc(slices.Clone(cellColumns(m, cells)), func(column result.Column) bool {
-		return column.Flag == result.CommentColumn
-	}))
-}
-
-// cellColumns returns the columns that the matrix names; else the group, where there is one, and the flags that differ.
-func cellColumns(m *result.Matrix, cells []result.Cell) []result.Column {
-	wanted := m.Columns
+// cellColumns returns the columns that a matrix names; else the group, where there is one, and the flags that differ.
+func cellColumns(wanted []result.Column, cells []result.Cell) []result.Column {
 	if len(wanted) == 0 {
 		if slices.ContainsFunc(cells, func(cell result.Cell) bool { return cell.Group != "" }) {
 			wanted = append(wanted, result.Column{Title: groupColumn, Flag: groupColumn})
@@ -287,31 +142,53 @@ func cellColumns(m *result.Matrix, cells []result.Cell) []result.Column {
 	return wanted
 }
 
-// labelled returns the texts of these columns, by cell, and their headings.
-func labelled(cells []result.Cell, wanted []result.Column) ([][]string, []term.Column) {
-	labels, columns := make([][]string, len(cells)), make([]term.Column, len(wanted))
-	for n, column := range wanted {
-		columns[n] = term.Left(column.Title)
-		if column.Flag == result.CommentColumn {
+// labelled returns the columns that tell cells apart, and their texts by cell.
+func labelled(cells []result.Cell, wanted []result.Column) (columns []table.Column, labels [][]table.Value) {
+	labels = make([][]table.Value, len(cells))
+	for _, of := range wanted {
+		column := table.Column{Title: of.Title, Label: true}
+		if of.Flag == result.CommentColumn {
+			column = table.Column{Title: of.Title, Rank: lastRank, Notes: commentLines(cells)}
 			for i, piece := range comments(cells) {
-				labels[i] = append(labels[i], piece)
+				labels[i] = append(labels[i], table.Text(piece))
 			}
+			columns = append(columns, column)
 			continue
 		}
-		last, figures := "", true
+		last := ""
 		for i := range cells {
-			label := cellLabel(&cells[i], column)
-			if _, err := strconv.ParseFloat(label, 64); err != nil && label != column.Unset {
-				figures = false
-			}
-			if column.Flag == groupColumn {
+			label := cellLabel(&cells[i], of)
+			if of.Flag == groupColumn {
 				label, last = changed(label, last), label
 			}
-			labels[i] = append(labels[i], label)
+			labels[i] = append(labels[i], labelValue(label))
 		}
-		columns[n].Right = figures || column.Style == "truth" || column.Style == "cpus"
+		columns = append(columns, column)
 	}
-	return labels, columns
+	return columns, labels
+}
+
+// labelValue returns a label as a number, if it is one that is shown as it was given.
+func labelValue(label string) table.Value {
+	if _, err := strconv.ParseFloat(label, 64); err == nil {
+		return table.Given(label)
+	}
+	return table.Text(label)
+}
+
+// lastRank is that of a column that gives way before all others.
+const lastRank = 99
+
+// commentLines are the groups' comments, a sentence each.
+func commentLines(cells []result.Cell) (lines []string) {
+	last := ""
+	for _, cell := range cells {
+		if cell.Comment != "" && cell.Group != last {
+			lines = append(lines, cell.Group+": "+cell.Comment)
+		}
+		last = cell.Group
+	}
+	return lines
 }
 
 // comments returns a line of its group's comment for each cell: a comment is broken into no more lines than its group has
@@ -414,25 +291,9 @@ func cellLabel(cell *result.Cell, column result.Column) string {
 	return show(cell, column.Flag, value)
 }
 
-// GroupsBlock returns the order of the cells, as far as it is certain.
-func GroupsBlock(run *result.Run, opts term.Options) string {
-	if len(run.Matrix.Groups) == 0 {
-		return ""
-	}
-	block := term.Paragraph(opts.Paint(term.Bold, "order")+": ", "the best first, by the typical ratio; each cell is better than "+
-		"those of the lines below it, and within a line nothing is known", opts.Columns())
-	for i, group := range run.Matrix.Groups {
-		var names []string
-		for _, cell := range group {
-			names = append(names, run.Cells[cell].Name)
-		}
-		block += term.Paragraph(fmt.Sprintf("  %d  ", i+1), strings.Join(names, ", "), opts.Columns())
-	}
-	return block
-}
-
-// ControlBlock says whether the method can be trusted: the baseline ran under two names, which must not differ.
-func ControlBlock(run *result.Run, opts term.Options) string {
+// controlText says whether the method can be trusted: the baseline ran under two names, which must not differ. That they do not
+// is for opts.Verbose.
+func controlText(run *result.Run, opts term.Options) string {
 	m := run.Matrix
 	controls := m.Controls
 	if len(controls) == 0 && m.Control != nil {
@@ -444,15 +305,22 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 		if len(m.Controls) > 0 {
 			baseline = run.Cells[control.Baseline].Name
 		}
-		text := baseline + " against its own duplicate: " + painted(VerdictWords(control.Verdict, opts), control.Verdict.Kind, opts)
-		for _, figure := range m.Figures {
-			v, judged := control.Verdicts[figure.Column]
-			differs := v.Kind != control.Verdict.Kind && (!figure.Second || v.Kind != stats.Same && v.Kind != stats.CantTell)
-			if judged && (opts.Verbose || differs) {
-				text += "; " + painted(FigureWords(figure, v, opts).Text, v.Kind, opts)
+		var words []string
+		add := func(label string, v stats.Verdict) {
+			if opts.Verbose || v.Kind != stats.Same && v.Kind != stats.CantTell {
+				words = append(words, painted(label+VerdictWords(v, opts.Verbose), v.Kind, opts))
 			}
 		}
-		block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", text, opts.Columns())
+		add("", control.Verdict)
+		for _, figure := range m.Figures {
+			if v, judged := control.Verdicts[figure.Column]; judged {
+				add(figure.Label+": ", v)
+			}
+		}
+		if len(words) > 0 {
+			block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", baseline+" against its own duplicate: "+
+				strings.Join(words, "; "), opts.Columns())
+		}
 	}
 	if n := len(run.Cells); n > 1 && opts.Verbose {
 		baselines := max(1, len(m.Controls))
@@ -490,7 +358,7 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 func painted(text string, kind stats.Kind, opts term.Options) string {
 	words := strings.Fields(text)
 	for i, word := range words {
-		words[i] = opts.Paint(term.KindColours[kind], word)
+		words[i] = opts.Paint(term.KindColour(kind), word)
 	}
 	return strings.Join(words, " ")
 }

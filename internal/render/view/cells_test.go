@@ -62,7 +62,7 @@ func TestCellPhrases(t *testing.T) {
 			Matrix: &result.Matrix{Figures: []result.Figure{{Column: "cpu_seconds", Label: "CPU time", Second: c.second}}},
 			Cells:  []result.Cell{{}, {Verdict: &c.decides, Verdicts: map[string]stats.Verdict{"cpu_seconds": c.other}}},
 		}
-		assert.Len(t, CellPhrases(run, 1, term.Options{}), c.want, name)
+		assert.Len(t, CellPhrases(run, 1, false), c.want, name)
 	}
 }
 

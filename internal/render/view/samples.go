@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/lazy"
 	"gorun/internal/render/term"
@@ -15,41 +14,18 @@ import (
 	"gorun/internal/units"
 )
 
-func VerdictColour(verdict result.Verdict) term.Colour {
-	for _, v := range verdictColours {
-		if v.verdict == verdict {
-			return v.colour
-		}
-	}
-	return ""
-}
-
-// DoubtsBlock says which samples are not as good as they should be; nothing, when all are.
-func DoubtsBlock(run *result.Run, opts term.Options) string {
+// QualityBlock says what to think of the samples: whether the control differs, and which samples are not as good as they should
+// be; nothing, where there is nothing to say.
+func QualityBlock(run *result.Run, opts term.Options) string {
 	block := interruptedText(run, opts)
-	if !slices.ContainsFunc(run.Samples, func(s result.Sample) bool {
-		return s.Quality.Verdict != result.Valid || s.Partial
-	}) {
+	if run.Matrix != nil {
+		block += controlText(run, opts)
+	}
+	if !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Verdict != result.Valid || s.Partial }) {
 		return block
 	}
 	counts := term.Paragraph(opts.Paint(term.Bold, "samples")+" ", verdictCounts(run.Samples, opts), opts.Columns())
 	return block + counts + reasonLines(run.Samples, opts)
-}
-
-// SamplesBlock says how many samples there are and how good; nothing, when there is one and it is valid.
-func SamplesBlock(run *result.Run, opts term.Options) string {
-	if len(run.Samples) == 1 && run.Samples[0].Quality.Verdict == result.Valid && !run.Partial {
-		return ""
-	}
-	parts := []string{opts.Paint(term.Bold, "samples") + " " + verdictCounts(run.Samples, opts)}
-	if len(run.Warmups) > 0 {
-		parts = append(parts, fmt.Sprintf("%d warm-up dropped", len(run.Warmups)))
-	}
-	good := Summarised(run.Samples)
-	if wall, ok := spreadOf(good, column.Wall); ok && len(good) > 1 && wall.Median > 0 {
-		parts = append(parts, "wall time within "+units.Percent((wall.Greatest-wall.Least)/wall.Median)+" of the median")
-	}
-	return interruptedText(run, opts) + term.Flow(parts, ", ", "  ", opts.Columns()) + reasonLines(run.Samples, opts)
 }
 
 // interruptedText tells that there could be more.

@@ -1,16 +1,12 @@
 package view
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
-	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
-
-func RowName(row int) string { return fmt.Sprintf("[%02d]", row) }
 
 // Series are the samples of one cell, or of what stands for cells where a run has none, in the order in which they were
 // taken.
@@ -39,71 +35,43 @@ type SeriesSet struct {
 	Series []Series
 }
 
-// Compared is the figure of a sample that is compared, and what tells samples apart where a run has no cells. The zero
-// value is wall time, of all samples alike.
-type Compared struct {
-	Figure column.Column                        // in ns; the zero Column: wall time
-	Name   func(s *result.Sample) (string, int) // of the series that a sample is of, and its row; 0: there are no rows
-	// Heading is that of the figure where a run's cells are judged by their wall time; "": it is not shown of these.
-	Heading string
+// Scale is the unit in which the medians are compared.
+func (set SeriesSet) Scale() units.Scale {
+	var medians []float64
+	for _, s := range set.Series {
+		if median, ok := s.Median(); ok {
+			medians = append(medians, median)
+		}
+	}
+	return units.ScaleOf(medians)
 }
 
-// SeriesOf takes a run's samples apart. Without cells, the series come in the order of their rows, where samples have
-// rows, and of their names' first sample.
-func (c Compared) SeriesOf(run *result.Run) SeriesSet {
-	byWall := run.Matrix != nil && (run.Matrix.Datum == "" || run.Matrix.Datum == result.DatumMetric)
-	own := c.Figure.Name != "" && (!byWall || c.Heading != "")
-	if c.Name == nil {
-		c.Name = func(*result.Sample) (string, int) { return "all samples", 0 }
+// Series takes a run's samples apart, as its rows are.
+func (s Shape) Series(run *result.Run) SeriesSet {
+	set := SeriesSet{What: "wall time", Timed: len(run.Samples) > 0}
+	if s.Compared.Name != "" {
+		set.What = label(s.Compared)
 	}
-	what := "wall time"
-	if own {
-		what = c.Figure.Label
-	}
-	set := SeriesSet{What: what, Timed: len(run.Samples) > 0}
-	at := map[string]int{}
-	row := map[string]int{}
-	titles := CellTitles(run)
-	for _, name := range titles {
-		set.Series = append(set.Series, Series{Name: name})
-	}
-	for i := range run.Samples {
-		s := &run.Samples[i]
-		p := Point{Index: s.Index, At: float64(i), Seconds: s.Seconds, Verdict: s.Quality.Verdict, Partial: s.Partial}
-		if own {
-			ns, ok := c.Figure.Number(s)
-			if !ok {
+	for _, row := range s.rows(run) {
+		series := Series{Name: row.Name}
+		for _, i := range row.all {
+			sample := &run.Samples[i]
+			p := Point{Index: sample.Index, At: float64(i), Seconds: sample.Seconds, Verdict: sample.Quality.Verdict, Partial: sample.Partial}
+			if s.Compared.Name != "" {
+				ns, _ := s.Compared.Number(sample)
+				p.Seconds = ns / 1e9
+			}
+			if !(p.Seconds > 0 && p.Seconds < 1e18) { // nothing was measured, or it cannot be drawn; its series is there
 				continue
 			}
-			p.Seconds = ns / 1e9
-		}
-		n := 0
-		if s.Slot != nil && len(titles) > 0 {
-			if n = s.Cell; n < 0 || n >= len(titles) {
-				continue
+			if sample.Slot != nil {
+				p.At, p.Control = sample.Elapsed, sample.Control
+			} else {
+				set.Timed = false
 			}
-		} else {
-			name, place := c.Name(s)
-			name = term.Clean(name)
-			known := false
-			if n, known = at[name]; !known {
-				n = len(set.Series)
-				at[name], row[name] = n, place
-				set.Series = append(set.Series, Series{Name: name})
-			}
+			series.Points = append(series.Points, p)
 		}
-		if !(p.Seconds > 0 && p.Seconds < 1e18) { // nothing was measured, or it cannot be drawn; its series is there
-			continue
-		}
-		if s.Slot != nil {
-			p.At, p.Control = s.Elapsed, s.Control
-		} else {
-			set.Timed = false
-		}
-		set.Series[n].Points = append(set.Series[n].Points, p)
-	}
-	if len(titles) == 0 {
-		slices.SortStableFunc(set.Series, func(a, b Series) int { return row[a.Name] - row[b.Name] })
+		set.Series = append(set.Series, series)
 	}
 	return set
 }

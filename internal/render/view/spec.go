@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
@@ -85,22 +84,17 @@ func (s Spec) Names(first ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return s.Text(name) == "" })
 }
 
-// OptionsTitle is the heading of any other experiment: its options by name.
-func OptionsTitle(run *result.Run, options Spec) (title string, parts []string) {
-	for _, name := range options.Names() {
-		parts = append(parts, Option(name, options.Text(name)))
-	}
-	return "gorun " + run.Experiment, parts
-}
-
 // Option shows an option as its flag's words, "split contiguous"; a switch is its name alone.
 func Option(name, text string) string {
 	if text == "true" && name != "command" {
 		return strings.ReplaceAll(name, "_", " ")
 	}
-	if trimmed, timed := strings.CutSuffix(name, "_seconds"); timed {
-		if x, err := strconv.ParseFloat(text, 64); err == nil {
-			name, text = trimmed, units.Seconds(x)
+	x, err := strconv.ParseFloat(text, 64)
+	for suffix, show := range map[string]func(float64) string{
+		"_seconds": units.Seconds, "_bytes": func(x float64) string { return units.Bytes(uint64(x)) },
+	} {
+		if trimmed, is := strings.CutSuffix(name, suffix); is && err == nil {
+			name, text = trimmed, show(x)
 		}
 	}
 	return strings.ReplaceAll(name, "_", " ") + " " + text

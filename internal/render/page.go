@@ -13,26 +13,54 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/shell"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
-// Views are the experiments of which runs are shown, each as its View says. A run of another one is shown by the names of
-// its options and by the columns that all have.
+// Views are the experiments of which runs are shown. A run of another one is shown by the columns that all have.
 type Views []experiment.Experiment
+
+// find returns an experiment; one that is not known has the columns that all have.
+func (v Views) find(name string) (x experiment.Experiment, of experiment.View) {
+	x, err := experiment.Find(v, name)
+	if err != nil {
+		x.Columns = column.Common()
+	}
+	if x.View != nil {
+		of = *x.View
+	}
+	return x, of
+}
 
 // Of returns how runs of an experiment are shown.
 func (v Views) Of(name string) experiment.View {
-	for _, x := range v {
-		if x.Name == name && x.View != nil {
-			return *x.View
-		}
-		if other, found := x.Others[name]; found {
-			return other.View
-		}
-	}
-	return experiment.View{
-		Title: view.OptionsTitle, Blocks: view.SampleBlocks(v.Columns(name)), Plan: view.PlanShares,
-	}
+	_, of := v.find(name)
+	return of
+}
+
+// Columns returns the columns of runs of an experiment: of one that is not known, those that all have.
+func (v Views) Columns(name string) column.List {
+	x, _ := v.find(name)
+	return x.Columns
+}
+
+// Known returns the columns of runs of an experiment, and reports whether the experiment is among these.
+func (v Views) Known(name string) (columns column.List, known bool) {
+	x, _ := v.find(name)
+	return x.Columns, x.Name != ""
+}
+
+// Shape returns the shape of a run's tables.
+func (v Views) Shape(run *result.Run) view.Shape {
+	x, _ := v.find(run.Experiment)
+	return x.Shape(false)
+}
+
+// Tables returns the tables of a run.
+func (v Views) Tables(run *result.Run, verbose bool) []table.Table {
+	x, _ := v.find(run.Experiment)
+	return x.Tables(run, verbose)
 }
 
 // Derive adds the findings and warnings that follow from a run's samples alone, so that a run that was resumed, interrupted, or
@@ -46,53 +74,29 @@ func (v Views) Derive(run *result.Run) {
 	run.Findings, run.Warnings = findings, append(run.Warnings, warnings...)
 }
 
-// Columns returns the columns of runs of an experiment: of one that is not known, those that all have.
-func (v Views) Columns(name string) column.List {
-	columns, _ := v.Known(name)
-	return columns
-}
-
-// Known returns the columns of runs of an experiment, and reports whether the experiment is among these.
-func (v Views) Known(name string) (columns column.List, known bool) {
-	for _, x := range v {
-		if x.Name == name {
-			return x.Columns, true
-		}
-		if other, found := x.Others[name]; found {
-			return other.Columns, true
-		}
-	}
-	return column.Common(), false
-}
-
-// Table shows a run to a person, in opts.Width columns: its answer; its figures (the median over the samples and their
-// range), each CPU's share and how good the samples are, or what the experiment shows instead; what ran and where; and the
-// warnings. A matrix is a row a cell, with what was found of it. Without a terminal the table has neither bars nor colour.
+// Table shows a run to a person, in opts.Width columns: its answer, its tables, how good its samples are, how they were taken, and
+// the warnings. Without a terminal it has neither bars nor colour.
 func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	run = term.Clean(run)
 	options, err := view.SpecOf(run.Spec)
 	if err != nil {
 		return err
 	}
-	blocks := v.runBlocks
-	if run.Matrix != nil && !v.ownCells(run) {
-		blocks = v.matrixBlocks
+	answer, tables := view.AnswerBlock(v.Answer(run), opts), v.Tables(run, opts.Verbose)
+	if slices.ContainsFunc(tables, func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
+		answer += view.NextBlock(run, opts)
 	}
-	_, err = io.WriteString(w, term.Page(blocks(run, options, opts)))
+	blocks := []string{answer}
+	if drawn := v.Of(run.Experiment).Drawn; drawn != nil {
+		blocks = append(blocks, drawn(run, options, opts))
+	}
+	for _, t := range tables {
+		blocks = append(blocks, term.Table(t, opts))
+	}
+	blocks = append(blocks, view.QualityBlock(run, opts), v.findingsBlock(run, opts),
+		v.howBlock(run, options, opts), warningsBlock(run.Warnings, opts))
+	_, err = io.WriteString(w, term.Page(blocks))
 	return err
-}
-
-// ownCells reports whether the cells of a run are rows of its experiment's own table, and not of a matrix's.
-func (v Views) ownCells(run *result.Run) bool {
-	own := v.Of(run.Experiment).OwnCells
-	return own != nil && own(run)
-}
-
-// runBlocks are the table of a run that is not a matrix.
-func (v Views) runBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
-	of := v.Of(run.Experiment)
-	blocks := append([]string{v.answerBlock(run, opts)}, of.Blocks(run, options, opts)...)
-	return append(blocks, v.findingsBlock(run, opts), heading(run, of, options, opts), warningsBlock(run.Warnings, opts))
 }
 
 // Answer returns the findings of a run, the answer first.
@@ -103,7 +107,7 @@ func (v Views) Answer(run *result.Run) []view.Statement {
 		statements = of.Answer(run, options)
 	}
 	if len(statements) == 0 {
-		statements = of.Compared.Answer(run)
+		statements = v.Shape(run).Answer(run)
 	}
 	return append(statements, gateStatement(run.Gate)...)
 }
@@ -116,25 +120,100 @@ func gateStatement(gate *result.Gate) []view.Statement {
 	return []view.Statement{{Text: gate.String()}}
 }
 
-func (v Views) answerBlock(run *result.Run, opts term.Options) string {
-	return view.AnswerBlock(v.Answer(run), opts)
-}
-
-// heading says what ran, how it was placed, and on what.
-func heading(run *result.Run, of experiment.View, options view.Spec, opts term.Options) string {
-	title, parts := of.Title(run, options)
+// howBlock says what ran, with what options, how often and where. Options that the experiment does not count among the first, the
+// rules of the verdicts and the warm-ups are for opts.Verbose.
+func (v Views) howBlock(run *result.Run, options view.Spec, opts term.Options) string {
 	width := opts.Columns()
-	block := ""
-	for _, line := range term.WrapPhrases([]term.Phrase{{Text: title}}, width, opts) {
-		block += line + "\n"
+	words := slices.DeleteFunc(slices.Clone(run.Command), func(word string) bool {
+		return !opts.Verbose && strings.HasPrefix(word, "--seed=")
+	})
+	if len(words) == 0 {
+		words = []string{run.Experiment}
 	}
-	if len(parts) > 0 {
-		block += "  " + term.Flow(parts, " · ", "  ", width-2)
+	block := term.Flow(strings.Fields(shell.Join(append([]string{"gorun"}, words...))), " ", "    ", width)
+	for _, parts := range [][]string{v.optionParts(run, options, opts.Verbose), scheduleParts(run, opts.Verbose)} {
+		block += flowed(parts, width)
 	}
 	if placed := placementText(run.Samples, opts); placed != "" {
 		block += term.Paragraph("  placement ", placed, width)
 	}
-	return block + "  " + term.Flow(hostParts(run, options), " · ", "  ", width-2)
+	return block + flowed(hostParts(run, options), width) + chosenLines(run.Cells, width)
+}
+
+// flowed returns parts in lines that are indented.
+func flowed(parts []string, width int) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	for i, part := range parts {
+		parts[i] = term.Snip(part, width-2)
+	}
+	return "  " + term.Flow(parts, " · ", "  ", width-2)
+}
+
+// optionParts are the options that all cells have in common.
+func (v Views) optionParts(run *result.Run, options view.Spec, verbose bool) (parts []string) {
+	if len(run.Cells) > 1 {
+		flags, differ := view.CellFlags(run.Cells)
+		for _, flag := range flags {
+			if !differ[flag] {
+				parts = append(parts, view.Option(flag, run.Cells[0].Flags[flag]))
+			}
+		}
+		if parts != nil {
+			return parts
+		}
+	}
+	first := v.Of(run.Experiment).Options
+	for _, name := range options.Names(first...) {
+		if (verbose || first == nil || slices.Contains(first, name)) && name != "cpus" && name != "command" {
+			parts = append(parts, view.Option(name, options.Text(name)))
+		}
+	}
+	return parts
+}
+
+// scheduleParts say how many samples were taken, and by what rules they were judged.
+func scheduleParts(run *result.Run, verbose bool) (parts []string) {
+	m := run.Matrix
+	if m == nil {
+		return nil
+	}
+	rounds := map[int]struct{}{}
+	for i := range run.Samples {
+		if slot := run.Samples[i].Slot; slot != nil {
+			rounds[slot.Round] = struct{}{}
+		}
+	}
+	taken := units.Things(len(rounds), "round")
+	if len(rounds) < m.Rounds {
+		taken = fmt.Sprintf("%d of %s", len(rounds), units.Things(m.Rounds, "round"))
+	}
+	parts = append(parts, taken, units.Things(len(run.Samples), "sample"))
+	if m.Warmup > 0 && verbose {
+		dropped := units.Things(m.Warmup, "warm-up") + " dropped before each"
+		if m.WarmupSeconds > 0 {
+			dropped += ", cut after " + units.Duration(m.WarmupSeconds)
+		}
+		parts = append(parts, dropped)
+	}
+	parts = append(append(parts, m.LayoutWords()...), "margin "+units.Share(m.Margin))
+	if verbose {
+		parts = append(parts, "alpha "+units.Share(m.Alpha))
+	}
+	return parts
+}
+
+// chosenLines are a line for each CPU that was chosen among others.
+func chosenLines(cells []result.Cell, width int) (block string) {
+	seen := map[string]bool{"": true}
+	for _, cell := range cells {
+		if !seen[cell.Chosen] {
+			seen[cell.Chosen] = true
+			block += term.Paragraph("  ", cell.Chosen, width)
+		}
+	}
+	return block
 }
 
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.

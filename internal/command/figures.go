@@ -1,0 +1,58 @@
+package command
+
+import (
+	"fmt"
+
+	"gorun/internal/column"
+	"gorun/internal/result"
+)
+
+// Figures are the figures of one sample of `gorun exec`: a command and all its descendants. The sample's seconds are those
+// from the command's start to its end.
+type Figures struct {
+	// The command's own figures; nil: it was not asked for, or not printed.
+	Metric2 *float64 `json:"metric_2,omitempty" figure:",bench=metric_2" is:"The figure of the second --metric in the command's output."`
+	Metric3 *float64 `json:"metric_3,omitempty" figure:",bench=metric_3" is:"The figure of the third --metric in the command's output."`
+	Metric4 *float64 `json:"metric_4,omitempty" figure:",bench=metric_4" is:"The figure of the fourth --metric in the command's output."`
+
+	ExitCode       int `json:"exit_code" figure:",lead=1" is:"The exit code of the command: 128 and the signal's number, if that ended it."`
+	result.PeakRSS `figure:",lead=2"`
+	Metric         *float64           `json:"metric,omitempty" figure:",lead=3,bench=metric" is:"The figure that --metric finds in the command's output."`
+	Signal         int                `json:"signal,omitempty" label:"ended by signal" is:"The signal that ended the command."`
+	TimedOut       bool               `json:"timed_out,omitempty" label:"longer than the timeout" is:"Whether the command took longer than --timeout."`
+	Killed         int                `json:"killed,omitempty" figure:"count" is:"The processes that were still running at its end and were killed."`
+	Dedicated      *result.Dedicated  `json:"dedicated,omitempty"` // of --dedicate
+	Migrations     *result.Migrations `json:"migrations,omitempty" figure:",hidden" group:"Migrations"`
+}
+
+var (
+	columns = column.Join(column.TimeP(), column.List{cpuShare},
+		column.Of[Figures]().After("killed", column.Join(column.Faults, column.Switches.Plain())...))
+	peakMemory = columns.Get(result.MaxRSS)
+)
+
+// cpuShare is the CPU time over the wall time.
+var cpuShare = column.Derived(column.Column{
+	Name: "cpu_share", Label: "of a CPU", Unit: column.Share, Meaning: "The CPU time over the wall time.",
+}, func(s *result.Sample) *float64 {
+	if s.Seconds <= 0 {
+		return nil
+	}
+	return new(s.CPUSeconds() / s.Seconds)
+})
+
+// metrics returns where the command's own figures are kept, in the order of --metric.
+func (f *Figures) metrics() []**float64 {
+	return []**float64{&f.Metric, &f.Metric2, &f.Metric3, &f.Metric4}
+}
+
+// mostMetrics limits the number of judged figures that a command prints: each one delays all verdicts.
+var mostMetrics = len(new(Figures).metrics())
+
+// metricColumn returns the name of the column of a command's own figure.
+func metricColumn(i int) string {
+	if i == 0 {
+		return result.DatumMetric
+	}
+	return fmt.Sprintf("%s_%d", result.DatumMetric, i+1)
+}

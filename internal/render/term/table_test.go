@@ -1,0 +1,122 @@
+package term
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"gorun/internal/column"
+	"gorun/internal/table"
+)
+
+func judgedTable() table.Table {
+	t := table.Table{Title: "Title", Notes: []string{"A note."}, Columns: []table.Column{
+		{Title: "op", Label: true},
+		{Title: "CPUs", Label: true},
+		{Title: "moves", Rank: 1},
+		{Title: "why", Rank: 2, Notes: []string{"Why."}},
+		{Title: "time"},
+		{Title: "verdict"},
+	}}
+	for _, op := range []string{"xadd", "load"} {
+		t.Rows = append(t.Rows, table.Row{Name: "operation " + op, Values: []table.Value{
+			table.Text(op), table.CPUs("0-1"), table.Count(5), table.Text("because"),
+			table.Spread{Median: 0.002, Least: 0.001, Most: 0.003, Unit: column.Seconds},
+			table.Words{{Text: "the same"}},
+		}})
+	}
+	return t
+}
+
+// Ranges go first, then the columns of the highest ranks, then names stand for labels; what is left folds.
+func TestTableGivesWay(t *testing.T) {
+	for _, c := range []struct {
+		width int
+		head  string // of its columns
+		notes string
+	}{
+		{80, "op CPUs moves why time range verdict", "A note."},
+		{60, "op CPUs moves why time verdict", "A note."},
+		{46, "op CPUs moves time verdict", "A note. Why."},
+		{36, "op CPUs time verdict", "A note. Why."},
+	} {
+		lines := strings.Split(Table(judgedTable(), Options{Width: c.width}), "\n")
+		assert.Equal(t, "Title", lines[0])
+		assert.Equal(t, c.head, strings.Join(strings.Fields(lines[1]), " "), c.width)
+		assert.Equal(t, c.notes, strings.Join(strings.Fields(strings.Join(lines[4:], " ")), " "), c.width)
+	}
+	assert.Contains(t, Table(judgedTable(), Options{Width: 30}),
+		"\n  cell               time\n  operation xadd  2.00 ms\n    the same\n", "names stand for labels, and words below their rows")
+	assert.Equal(t, ""+
+		"  a      first\n  1  something\n\n"+
+		"  a     second\n  1  different\n", Table(table.Of([]int{1}).
+		With("a", func(int) table.Value { return table.Count(1) }).
+		With("first", func(int) table.Value { return table.Given("something") }).
+		With("second", func(int) table.Value { return table.Given("different") }).
+		Table("", ""), Options{Width: 20}))
+	assert.Empty(t, Table(table.Table{Columns: []table.Column{{Title: "a"}}}, Options{}), "without rows")
+	one := table.Of([]int{7}).With("a", func(n int) table.Value { return table.Count(n) }).Table("", "")
+	assert.Equal(t, "  a\n  7\n", Table(one, Options{}))
+}
+
+// No line is wider than the page, whatever a table holds, if a column and the first have room beside each other.
+func TestTableKeepsItsWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[a-z]{0,9}`)
+		values := rapid.OneOf(
+			rapid.Just[table.Value](nil), rapid.Map(word, func(s string) table.Value { return table.Text(s) }),
+			rapid.Map(rapid.IntRange(0, 1e6), func(n int) table.Value { return table.Count(n) }),
+			rapid.Map(rapid.Float64Range(0, 1e4), func(x float64) table.Value {
+				return table.Spread{Median: x, Least: x / 2, Most: x * 3, Unit: column.Seconds}
+			}),
+		)
+		in := table.Table{Title: rapid.StringMatching(`[a-z ]*`).Draw(t, "title"), Notes: []string{rapid.StringMatching(`([a-z]{1,9} ){0,20}`).Draw(t, "note")}}
+		for range rapid.IntRange(1, 9).Draw(t, "columns") {
+			in.Columns = append(in.Columns, table.Column{
+				Title: word.Draw(t, "title"), Rank: rapid.IntRange(0, 2).Draw(t, "rank"), Label: rapid.Bool().Draw(t, "label"),
+			})
+		}
+		judged := rapid.Bool().Draw(t, "judged")
+		if judged {
+			in.Columns = append(in.Columns, table.Column{Title: "verdict"})
+		}
+		named := rapid.Bool().Draw(t, "named")
+		for range rapid.IntRange(1, 4).Draw(t, "rows") {
+			row := table.Row{}
+			if named {
+				row.Name = rapid.StringMatching(`[a-z -]{1,60}`).Draw(t, "name")
+			}
+			for range in.Columns {
+				row.Values = append(row.Values, values.Draw(t, "value"))
+			}
+			if judged {
+				row.Values[len(row.Values)-1] = table.Words{{Text: rapid.StringMatching(`([a-z]{1,60} ){0,9}`).Draw(t, "words")}}
+			}
+			in.Rows = append(in.Rows, row)
+		}
+		width := rapid.IntRange(40, 130).Draw(t, "width")
+		for line := range strings.Lines(Table(in, Options{Width: width, Verbose: rapid.Bool().Draw(t, "verbose")})) {
+			assert.LessOrEqual(t, Width(strings.TrimSuffix(line, "\n")), width, "%q", line)
+		}
+	})
+}
+
+func TestBar(t *testing.T) {
+	opts := Options{Terminal: true, Width: barFrom + 16}
+	for _, c := range []struct {
+		share float64
+		want  string
+	}{
+		{0, ""},
+		{-1, ""},
+		{1.0 / 128, "▏"},
+		{0.5 + 3.0/128, strings.Repeat("█", 8) + "▍"},
+		{1.7, strings.Repeat("█", 16)},
+	} {
+		assert.Equal(t, c.want, bar(c.share, opts), "%v", c.share)
+	}
+	assert.Empty(t, bar(1, Options{Terminal: true, Width: barFrom + minBar - 1}))
+	assert.Equal(t, maxBar, Width(bar(1, Options{Terminal: true, Width: 500})))
+}
