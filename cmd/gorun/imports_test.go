@@ -14,7 +14,7 @@ import (
 // in a row. Each of these is a decision: data flows from the machine to the results, and from these to the views. cmd/gorun
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result table units
+	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result table
 	bytesize            hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
 	catalog
@@ -27,7 +27,7 @@ const mayImport = `
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
-	doctor              cgroup hint linux measure metrics render/term result stats sysfs topology units
+	doctor              cgroup hint linux measure metrics render/term result stats sysfs table topology units
 	experiment          bytesize child column cpuset hint linux render/chart render/term render/view result table topology units
 	futex               column cpuset csrc experiment hint linux measure placement result topology
 	gobench             column command experiment guardian hint launch lazy render/view result shell table units
@@ -54,7 +54,7 @@ const mayImport = `
 	render              catalog column cpuset experiment lazy render/term render/view result shell stats table topology units
 	render/chart        column render/term render/view result stats table units
 	render/rendertest   cpuset render/chart render/term result stats
-	render/term         lazy result stats table units
+	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
 	report              column experiment journal matrix render render/chart render/term render/view result shell stats table units
 	result              hint lazy stats

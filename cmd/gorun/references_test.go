@@ -17,6 +17,7 @@ import (
 
 	"gorun/internal/linux"
 	"gorun/internal/render/term"
+	"gorun/internal/table"
 )
 
 // readSource reads a table in testdata/references: what the lines before it say ("# machine: …"; lines with the same key are
@@ -421,16 +422,16 @@ func (b beside) text(t *testing.T, first bool) string {
 	head, all := readSource(t, b.name)
 	ours, measured := readSource(t, "measured/"+b.name)
 	rows := slices.DeleteFunc(all, func(row map[string]string) bool { return row["machine"] != b.machine })
-	var columns []term.Column
-	for i, name := range slices.Concat(b.keys, b.figures) {
-		columns = append(columns, term.Column{Title: cmp.Or(titles[name], name), Right: i >= len(b.keys) || name == "workers"})
+	shown := table.Table{Whole: true}
+	for _, name := range slices.Concat(b.keys, b.figures) {
+		shown.Add(cmp.Or(titles[name], name))
 	}
 	if b.ratio != "" {
-		columns = append(columns, term.Right("ratio"))
+		shown.Add("ratio")
 	}
-	columns = append(columns, term.Left("|"))
+	shown.Add("|")
 	for _, name := range b.own {
-		columns = append(columns, term.Right(cmp.Or(titles[name], name)))
+		shown.Add(cmp.Or(titles[name], name))
 	}
 	found := map[int]bool{}
 	cells := make([][]string, len(rows))
@@ -458,10 +459,23 @@ func (b beside) text(t *testing.T, first bool) string {
 	if first {
 		assert.Len(t, found, len(measured), "measured/%s: each row is one of the text's", b.name)
 	}
-	grid := term.Grid(columns, cells)
+	for _, texts := range cells {
+		row := table.Row{}
+		for i, text := range texts {
+			if i < len(b.keys) && b.keys[i] != "workers" || text == "|" {
+				row.Values = append(row.Values, table.Text(text))
+			} else {
+				row.Values = append(row.Values, table.Given(text))
+			}
+		}
+		shown.Rows = append(shown.Rows, row)
+	}
+	grid := term.Table(shown, term.Options{})
 	left := strings.Index(grid, "|")
 	require.Positive(t, left)
-	require.LessOrEqual(t, term.GridWidth(columns, cells), topicWidth-2, "%s", b.name)
+	for line := range strings.Lines(grid) {
+		require.LessOrEqual(t, term.Width(strings.TrimSuffix(line, "\n")), topicWidth-2, "%s", b.name)
+	}
 	machine := head[strings.TrimSpace("machine "+b.machine)]
 	require.NotEmpty(t, machine, "%s: %s", b.name, b.machine)
 	said := machine + "."

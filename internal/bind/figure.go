@@ -3,9 +3,7 @@ package bind
 import (
 	"errors"
 	"fmt"
-	"html"
 	"io"
-	"math"
 	"strings"
 
 	"gorun/internal/hint"
@@ -13,7 +11,6 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/table"
-	"gorun/internal/units"
 )
 
 // SVG writes the table of a run of `gorun bind` as a self-contained SVG file.
@@ -29,84 +26,58 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 		return chart.Figure{}, false
 	}
 	run = term.Clean(run)
-	m, ok := trialsOf(run).heat()
-	if !ok || !chart.Drawable(m.scale.Lo, m.scale.Hi) {
+	h, legend, ok := trialsOf(run).heat()
+	if !ok {
+		return chart.Figure{}, false
+	}
+	scale, _ := h.Scale()
+	if !chart.Drawable(scale.Lo, scale.Hi) {
 		return chart.Figure{}, false
 	}
 	f := chart.Figure{
 		Title:       "Time of each sum, in ms, by process and trial",
-		Description: "Rows are processes, columns are trials. " + m.legend(),
+		Description: "Rows are processes, columns are trials. " + legend,
 		Table:       table.Table{Name: "trials", Title: "Times by process and trial"},
 	}
 	f.Table.Add("process")
-	for _, c := range m.columns {
-		f.Table.Add(c.name)
+	for _, c := range h.Columns {
+		f.Table.Add(c.Group + c.Name)
 	}
-	add := func(name string, of func(c trialsColumn) float64) {
-		row := []table.Value{table.Text(name)}
-		for _, c := range m.columns {
-			row = append(row, table.Seconds(of(c)/1e3))
+	for i, row := range h.Rows {
+		values := []table.Value{table.Text(row.Name)}
+		for _, ms := range h.At[i] {
+			values = append(values, table.Seconds(ms/1e3))
 		}
-		f.Table.Rows = append(f.Table.Rows, table.Row{Values: row})
+		f.Table.Rows = append(f.Table.Rows, table.Row{Values: values})
 	}
-	for row, name := range m.rows {
-		add(name, func(c trialsColumn) float64 { return c.at[row] })
-	}
-	add(meanName, func(c trialsColumn) float64 { return c.mean })
-
 	var b strings.Builder
 	height := 0
-	for _, bound := range []bool{false, true} {
-		drawn, taken := m.svgSide(bound)
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", chart.Margin, height, drawn)
-		height += taken
+	for _, group := range []string{"A", "B"} {
+		side := sideOf(h, group)
+		if len(side.Columns) == 0 {
+			continue
+		}
+		drawn, tall := chart.DrawMap(side, scale, chart.Inside)
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><text y="12" font-weight="600">%s</text>`+
+			`<g transform="translate(10 6)">`+"\n%s</g></g>\n", chart.Margin, height, map[string]string{"A": "A, unbound", "B": "B, bound"}[group], drawn)
+		height += tall + 20
 	}
-	b.WriteString(chart.DrawScale(m.scale.Legend(), "ms", chart.Margin+namesWidth, height))
+	b.WriteString(chart.DrawScale(scale.Legend(), h.Unit, chart.Margin+h.Labels(), height))
 	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height+chart.Margin+22, b.String())
 	return f, true
 }
 
-// namesWidth is the width of the names of rows, in units.
-const namesWidth = 40
-
-// svgSide draws the bound or the unbound trials, and returns their height.
-func (m heat) svgSide(bound bool) (drawn string, height int) {
-	const line = 17
-	var columns []trialsColumn
-	for _, c := range m.columns {
-		if c.bound == bound {
-			columns = append(columns, c)
-		}
-	}
-	if len(columns) == 0 {
-		return "", 0
-	}
-	cell := min(chart.MapCell, float64(chart.Inside-namesWidth)/float64(len(columns)))
-	title := "A, unbound"
-	if bound {
-		title = "B, bound"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `<text y="12" font-weight="600">%s</text><g transform="translate(%d 34)" font-size="10">`+"\n", title, namesWidth)
-	for row, name := range m.rows {
-		fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%s</text>`+"\n", row*line+12, name)
-	}
-	foot := len(m.rows)*line + 14
-	fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end" font-weight="600">%s</text>`+"\n", foot, meanName)
-	for n, c := range columns {
-		left := float64(n) * cell
-		fmt.Fprintf(&b, `<text x="%.4g" y="-5" text-anchor="middle">%s</text>`+
-			`<text x="%[1]g" y="%[3]d" text-anchor="middle" font-weight="600">%[4]s</text>`+"\n", left+cell/2, c.name, foot,
-			html.EscapeString(m.show(c.mean)))
-		for row, ms := range c.at {
-			if math.IsNaN(ms) {
-				continue
+// sideOf returns the part of a map with the columns of a group.
+func sideOf(h *chart.Heat, group string) *chart.Heat {
+	side := &chart.Heat{Unit: h.Unit, Rows: h.Rows, At: make([][]float64, len(h.Rows))}
+	for j, c := range h.Columns {
+		if c.Group == group {
+			side.Columns = append(side.Columns, chart.Side{Name: c.Name})
+			for i := range h.Rows {
+				side.At[i] = append(side.At[i], h.At[i][j])
 			}
-			shade := chart.Shades[m.scale.Level(ms)]
-			fmt.Fprintf(&b, `<g><title>%s in %s: %s ms</title><rect x="%.4g" y="%d" width="%.4g" height="%d" fill="%s"/>`+
-				`<text x="%.4g" y="%d" text-anchor="middle" fill="%s">%s</text></g>`+"\n", m.rows[row], c.name, units.Tenths(ms),
-				left, row*line, cell, line, shade.Web, left+cell/2, row*line+12, shade.Ink, html.EscapeString(m.show(ms)))
 		}
 	}
-	return b.String() + "</g>\n", 34 + foot + 20
+	side.Label = func(i, j int) string { return side.Rows[i].Name + " in " + group + side.Columns[j].Name }
+	return side
 }

@@ -87,60 +87,50 @@ func parts(sample result.Sample) []result.Sample {
 	return out
 }
 
-// trialsColumn is a column of the table: the mean of one or several consecutive trials.
-type trialsColumn struct {
-	name  string
-	bound bool
-	at    []float64 // by row; NaN: unknown
-	mean  float64   // over all processes
-}
-
-// heat is the map of a run of `gorun bind`: rows are processes, columns are trials, unbound first.
-type heat struct {
-	rows              []string
-	columns           []trialsColumn
-	perRow, perColumn int // the most processes in a row and trials in a column
-	scale             chart.HeatScale
-}
-
-// mostRows and mostColumns (bound and unbound each) limit the size of the table, for a screen of 80 columns and 24 lines. In
+// mostRows and mostColumns (bound and unbound each) limit the size of the map, for a screen of 80 columns and 24 lines. In
 // a larger run, adjacent processes or trials are merged.
 const (
 	mostRows    = 20
 	mostColumns = 15
 )
 
-// heat returns the map, with the mean of merged processes and trials. It returns false if there are no figures.
-func (t trials) heat() (m heat, ok bool) {
+// meanName is the name of the last row.
+const meanName = "mean"
+
+// heat returns the map of a run: rows are processes, and at last the mean of all; columns are trials, unbound first. Processes and
+// trials that are merged have their mean. It returns false if there are no figures.
+func (t trials) heat() (h *chart.Heat, legend string, ok bool) {
 	rows, columns := chunked(t.processes, mostRows), chunked(t.rounds, mostColumns)
 	if len(t.at) == 0 {
-		return m, false
+		return nil, "", false
 	}
-	m.perRow, m.perColumn = len(rows[0]), len(columns[0])
+	legend = "A is unbound, B is bound; P1 is process 0 of the data"
+	if n := len(rows[0]); n > 1 {
+		legend += fmt.Sprintf("; a row is the mean of up to %d processes, by the first", n)
+	}
+	if n := len(columns[0]); n > 1 {
+		legend += fmt.Sprintf("; a column is the mean of up to %d trials, by the first", n)
+	}
+	h = &chart.Heat{Unit: "ms", At: make([][]float64, len(rows)+1)}
 	for _, row := range rows {
-		m.rows = append(m.rows, "P"+strconv.Itoa(row[0]+1))
+		h.Rows = append(h.Rows, chart.Side{Name: "P" + strconv.Itoa(row[0]+1)})
 	}
-	m.scale = chart.HeatScale{Lo: math.Inf(1), Hi: math.Inf(-1)}
+	h.Rows = append(h.Rows, chart.Side{Name: meanName})
 	for _, bound := range []bool{false, true} {
-		letter := map[bool]string{false: "A", true: "B"}[bound]
 		for _, rounds := range columns {
-			c := trialsColumn{
-				name: letter + strconv.Itoa(rounds[0]+1), bound: bound, mean: t.mean(t.processes, rounds, bound),
-			}
-			if math.IsNaN(c.mean) {
+			if math.IsNaN(t.mean(t.processes, rounds, bound)) {
 				continue // the run ended before it
 			}
-			for _, row := range rows {
-				x := t.mean(row, rounds, bound)
-				c.at = append(c.at, x)
-				if !math.IsNaN(x) {
-					m.scale.Lo, m.scale.Hi = min(m.scale.Lo, x), max(m.scale.Hi, x)
-				}
+			h.Columns = append(h.Columns, chart.Side{
+				Name: strconv.Itoa(rounds[0] + 1), Group: map[bool]string{false: "A", true: "B"}[bound],
+			})
+			for i, row := range append(rows, t.processes) {
+				h.At[i] = append(h.At[i], t.mean(row, rounds, bound))
 			}
-			m.columns = append(m.columns, c)
 		}
 	}
-	return m, true
+	h.Label = func(i, j int) string { return h.Rows[i].Name + " in " + h.Columns[j].Group + h.Columns[j].Name }
+	return h, legend + ".", true
 }
 
 // chunked divides a list into at most most parts of equal length; the last one may be shorter.
@@ -161,89 +151,14 @@ func (t trials) mean(processes, rounds []int, bound bool) float64 {
 	return sum / n
 }
 
-// show formats a time with as many decimals as give the greatest one three digits.
-func (m heat) show(ms float64) string {
-	if math.IsNaN(ms) {
-		return "·"
-	}
-	decimals := 0
-	for bound := 99.95; decimals < 3 && m.scale.Hi < bound; bound /= 10 {
-		decimals++
-	}
-	return strconv.FormatFloat(ms, 'f', decimals, 64)
-}
-
-// legend describes the rows and columns.
-func (m heat) legend() string {
-	text := "A is unbound, B is bound; P1 is process 0 of the data"
-	if m.perRow > 1 {
-		text += fmt.Sprintf("; a row is the mean of up to %d processes, by the first", m.perRow)
-	}
-	if m.perColumn > 1 {
-		text += fmt.Sprintf("; a column is the mean of up to %d trials, by the first", m.perColumn)
-	}
-	return text + "."
-}
-
-// meanName is the name of the last row.
-const meanName = "mean"
-
-// mapBlock renders the heat map, the bound trials to the right of the unbound ones: the times themselves where they
-// fit, else a digit for each.
+// mapBlock renders the heat map.
 func mapBlock(run *result.Run, _ view.Spec, opts term.Options) string {
-	m, ok := trialsOf(run).heat()
+	h, legend, ok := trialsOf(run).heat()
 	if !ok || run.Matrix == nil || run.Matrix.Order.Design != result.Pairs {
 		return ""
 	}
-	label, cell := len(meanName), 0
-	for _, row := range m.rows {
-		label = max(label, len(row))
-	}
-	for _, c := range m.columns {
-		cell = max(cell, len(c.name)+1, len(m.show(m.scale.Hi))+1)
-	}
-	const gap = 2 // between the unbound and the bound
-	show, scale := m.show, ""
-	width := func() int { return 2 + label + len(m.columns)*cell + gap }
-	if width() > opts.Columns() {
-		show = func(ms float64) string { return strconv.Itoa(m.scale.Level(ms)) }
-		scale = chart.ScaleLine("ms", m.scale, opts)
-		if cell = 2; width() > opts.Columns() {
-			cell = 1
-		}
-	}
-	var block strings.Builder
-	block.WriteString(term.Title("Time of each process's sum in each trial, in ms", opts))
-	line := func(name string, of func(n int, c trialsColumn) (string, term.Colour)) {
-		fmt.Fprintf(&block, "  %s%s", opts.Paint(term.Dim, name), strings.Repeat(" ", label-len(name)))
-		for n, c := range m.columns {
-			if n > 0 && c.bound != m.columns[n-1].bound {
-				block.WriteString(strings.Repeat(" ", gap))
-			}
-			text, ink := of(n, c)
-			block.WriteString(opts.Paint(ink, fmt.Sprintf("%*s", cell, text)))
-		}
-		block.WriteByte('\n')
-	}
-	line("", func(n int, c trialsColumn) (string, term.Colour) {
-		switch {
-		case scale == "":
-			return c.name, term.Dim
-		case n == 0 || c.bound != m.columns[n-1].bound:
-			return c.name[:1], term.Dim
-		}
-		return "", ""
-	})
-	for row, name := range m.rows {
-		line(name, func(_ int, c trialsColumn) (string, term.Colour) {
-			if math.IsNaN(c.at[row]) {
-				return m.show(c.at[row]), ""
-			}
-			return show(c.at[row]), chart.Shades[m.scale.Level(c.at[row])].Terminal()
-		})
-	}
-	line(meanName, func(_ int, c trialsColumn) (string, term.Colour) { return show(c.mean), term.Bold })
-	return term.TrimLines(block.String()) + scale + term.Paragraph("  ", m.legend(), opts.Columns()-2)
+	return term.Title("Time of each process's sum in each trial, in ms", opts) + chart.HeatText(h, opts) +
+		term.Paragraph("  ", legend, opts.Columns()-2)
 }
 
 // planTable lists the processes of each CPU, and the order of the trials.

@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -39,24 +38,21 @@ func TestHeat(t *testing.T) {
 		for trial := range c.trials {
 			all.rounds = append(all.rounds, trial)
 		}
-		m, ok := all.heat()
+		h, legend, ok := all.heat()
 		require.True(t, ok)
-		assert.Len(t, m.rows, c.rows)
-		assert.Len(t, m.columns, c.columns)
-		sum := 0.0
-		for _, column := range m.columns {
-			require.Len(t, column.at, c.rows)
-			sum += column.mean
+		require.Len(t, h.Rows, c.rows+1)
+		require.Len(t, h.Columns, c.columns)
+		means := h.At[c.rows]
+		require.Equal(t, meanName, h.Rows[c.rows].Name)
+		if perColumn := (c.trials + mostColumns - 1) / mostColumns; c.trials%perColumn == 0 {
+			sum := 0.0
+			for _, mean := range means {
+				sum += mean
+			}
+			assert.InDelta(t, want/float64(len(all.at)), sum/float64(len(means)), 1e-6)
 		}
-		if c.trials%m.perColumn == 0 {
-			assert.InDelta(t, want/float64(len(all.at)), sum/float64(len(m.columns)), 1e-6)
-		}
-		assert.Equal(t, "A is unbound, B is bound; P1 is process 0 of the data"+c.legend+".", m.legend())
+		assert.Equal(t, "A is unbound, B is bound; P1 is process 0 of the data"+c.legend+".", legend)
 	}
-	for hi, want := range map[float64]string{0.512: "0.300", 5: "0.30", 50: "0.3", 500: "0"} {
-		assert.Equal(t, want, heat{scale: chart.HeatScale{Lo: 0, Hi: hi}}.show(0.3), hi)
-	}
-	assert.Equal(t, "·", heat{}.show(math.NaN()))
 }
 
 // Times that have no room are a digit each, in the colour of its place in the scale.
@@ -72,8 +68,8 @@ func TestCompactHeat(t *testing.T) {
 		}
 	}
 	text := mapBlock(run, nil, term.Options{})
-	assert.Contains(t, text, "\n       A                     B\n  P1   0 0 0 0 0 0 0 0 0 0   0 0 0 0 0 0 0 0 0 0\n")
-	assert.Contains(t, text, "\n  P20  0 7 7 8 8 9 9 9 9 9   0 7 7 8 8 9 9 9 9 9\n")
+	assert.Contains(t, text, "\n        A                    B\n    P1  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0\n")
+	assert.Contains(t, text, "\n   P20  0 7 7 8 8 9 9 9 9 9  0 7 7 8 8 9 9 9 9 9\n")
 	assert.Contains(t, text, "\n  ms, from:  0 100  ")
 	assert.Less(t, strings.Count(text, "\n"), 30)
 	assert.Contains(t, mapBlock(run, nil, term.Options{Colour: true}), term.Options{Colour: true}.Paint(chart.Shades[9].Terminal(), " 9"))

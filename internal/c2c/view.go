@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gorun/internal/experiment"
 	"gorun/internal/render/chart"
@@ -73,22 +74,25 @@ func measuredPairs(samples []result.Sample) []measuredPair {
 	return pairs
 }
 
+// seat is where a CPU is. The numbers tell groups apart, and say no more.
+type seat struct{ cpu, node, llc, core int }
+
 // seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not contain the
 // topology; the relations show which CPUs share a cache or a core. A missing pair matters only if no other pairs
 // connect its CPUs, which then count as separate.
-func seats(pairs []measuredPair) []chart.Seat {
+func seats(pairs []measuredPair) []seat {
 	nodes := map[int]int{}
 	for _, p := range pairs {
 		nodes[p.CPUA], nodes[p.CPUB] = p.NodeA, p.NodeB
 	}
 	core, llc := clusters(pairs, topology.SameCore), clusters(pairs, topology.SameCore, topology.SameLLC)
-	order := make([]chart.Seat, 0, len(nodes))
+	order := make([]seat, 0, len(nodes))
 	for cpu, node := range nodes {
-		order = append(order, chart.Seat{CPU: cpu, Node: node, LLC: llc(cpu), Core: core(cpu)})
+		order = append(order, seat{cpu, node, llc(cpu), core(cpu)})
 	}
-	slices.SortFunc(order, func(a, b chart.Seat) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.LLC, b.LLC), cmp.Compare(a.Core, b.Core),
-			cmp.Compare(a.CPU, b.CPU))
+	slices.SortFunc(order, func(a, b seat) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.llc, b.llc), cmp.Compare(a.core, b.core),
+			cmp.Compare(a.cpu, b.cpu))
 	})
 	return order
 }
@@ -122,15 +126,22 @@ func clusters(pairs []measuredPair, near ...topology.Relation) (of func(cpu int)
 
 // heatOf returns the heat map of the one-way times; it is empty if there are too many CPUs.
 func heatOf(pairs []measuredPair) *chart.Heat {
-	h := &chart.Heat{Unit: "ns", Seats: seats(pairs)}
-	if len(h.Seats) > chart.MapLimit {
+	order := seats(pairs)
+	if len(order) == 0 || len(order) > chart.MapLimit {
 		return &chart.Heat{}
 	}
-	index := map[int]int{}
-	for i, s := range h.Seats {
-		index[s.CPU] = i
-		h.At = append(h.At, slices.Repeat([]float64{math.NaN()}, len(h.Seats)))
+	h := &chart.Heat{Unit: "ns", Pairs: true}
+	index, several := map[int]int{}, order[0].node != order[len(order)-1].node
+	for i, s := range order {
+		index[s.cpu] = i
+		side := chart.Side{Name: strconv.Itoa(s.cpu), Part: s.llc}
+		if several {
+			side.Group = "N" + strconv.Itoa(s.node)
+		}
+		h.Rows = append(h.Rows, side)
+		h.At = append(h.At, slices.Repeat([]float64{math.NaN()}, len(order)))
 	}
+	h.Columns = h.Rows
 	for _, p := range pairs {
 		a, b := index[p.CPUA], index[p.CPUB]
 		h.At[a][b], h.At[b][a] = p.NS, p.NS

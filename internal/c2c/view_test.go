@@ -15,19 +15,19 @@ import (
 
 // place returns the position of a CPU of the fixtures: the second half of the CPUs are the SMT siblings of the first,
 // as x86 numbers them; from four CPUs on there are two nodes, and caches of up to four cores.
-func place(cpu, cpus int) chart.Seat {
+func place(cpu, cpus int) seat {
 	cores := max(1, cpus/2)
 	core := cpu % cores
-	return chart.Seat{CPU: cpu, Core: core, LLC: core / min(4, max(1, cores/2)), Node: core * min(2, cores) / cores}
+	return seat{cpu: cpu, core: core, llc: core / min(4, max(1, cores/2)), node: core * min(2, cores) / cores}
 }
 
-func relationOf(a, b chart.Seat) topology.Relation {
+func relationOf(a, b seat) topology.Relation {
 	switch {
-	case a.Core == b.Core:
+	case a.core == b.core:
 		return topology.SameCore
-	case a.Node != b.Node:
+	case a.node != b.node:
 		return topology.CrossNode
-	case a.LLC == b.LLC:
+	case a.llc == b.llc:
 		return topology.SameLLC
 	}
 	return topology.SameNode
@@ -42,7 +42,7 @@ func allPairs(cpus int) []measuredPair {
 			relation := relationOf(x, y)
 			ns := 10 * float64(relation*relation) * (1 + float64((a*31+b*17)%13)/100)
 			pairs = append(pairs, measuredPair{Figures: Figures{
-				CPUA: a, CPUB: b, NodeA: x.Node, NodeB: y.Node, Relation: relation.String(), NS: ns, RoundTripNS: 2 * ns,
+				CPUA: a, CPUB: b, NodeA: x.node, NodeB: y.node, Relation: relation.String(), NS: ns, RoundTripNS: 2 * ns,
 			}})
 		}
 	}
@@ -58,15 +58,15 @@ func TestSeatsAreByLocality(t *testing.T) {
 			random.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 			order := seats(pairs)
 			require.Len(t, order, cpus)
-			for _, of := range []func(chart.Seat) int{
-				func(s chart.Seat) int { return s.Node },
-				func(s chart.Seat) int { return 1000*s.Node + s.LLC },
-				func(s chart.Seat) int { return 1000*s.Node + s.Core },
+			for _, of := range []func(seat) int{
+				func(s seat) int { return s.node },
+				func(s seat) int { return 1000*s.node + s.llc },
+				func(s seat) int { return 1000*s.node + s.core },
 			} {
 				seen := map[int]bool{}
 				for i, s := range order {
-					key := of(place(s.CPU, cpus))
-					if i > 0 && key == of(place(order[i-1].CPU, cpus)) {
+					key := of(place(s.cpu, cpus))
+					if i > 0 && key == of(place(order[i-1].cpu, cpus)) {
 						continue
 					}
 					require.False(t, seen[key], "%d CPUs: %v", cpus, order)
@@ -80,11 +80,11 @@ func TestSeatsAreByLocality(t *testing.T) {
 		{Figures: Figures{CPUA: 1, CPUB: 2}},
 	})
 	assert.Equal(t,
-		[]chart.Seat{
-			{CPU: 0, Node: 0, LLC: 0, Core: 0},
-			{CPU: 3, Node: 0, LLC: 0, Core: 3},
-			{CPU: 1, Node: 0, LLC: 1, Core: 1},
-			{CPU: 2, Node: 0, LLC: 2, Core: 2},
+		[]seat{
+			{cpu: 0},
+			{cpu: 3, core: 3},
+			{cpu: 1, llc: 1, core: 1},
+			{cpu: 2, llc: 2, core: 2},
 		}, partial)
 }
 
@@ -110,5 +110,5 @@ func TestHeatOfTooManyCPUs(t *testing.T) {
 	for i := range chart.MapLimit {
 		many = append(many, measuredPair{Figures: Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
 	}
-	assert.Empty(t, heatOf(many).Seats)
+	assert.Empty(t, heatOf(many).Rows)
 }

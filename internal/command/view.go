@@ -38,6 +38,7 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 
 // linesTable has the commands and settings that give a placement without gorun; it has no rows if nothing needs to be set.
 func linesTable(l *result.Lines) (t table.Table) {
+	t.Whole = true
 	t.Add("", "")
 	line := func(name, text string) {
 		if text != "" {

@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/metrics"
 	"gorun/internal/render/term"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -115,14 +116,16 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		page.WriteString("- " + term.EscapeMarkdown(line) + "\n")
 	}
-	columns := []term.Column{
-		term.Left("Area"), term.Left("Condition"), term.Left(""), term.Left("Value"), term.Left("Effect and remedy"),
+	text := func(of func(c Condition) string) func(c Condition) table.Value {
+		return func(c Condition) table.Value { return table.Text(of(c)) }
 	}
-	var rows [][]string
-	for _, c := range r.Conditions {
-		rows = append(rows, []string{c.Area.title(), c.Name, string(c.Level), c.Value, c.text()})
-	}
-	page.WriteString("\n" + term.MarkdownGrid(columns, rows))
+	page.WriteString("\n" + term.MarkdownTable(table.Of(r.Conditions).
+		With("Area", text(func(c Condition) string { return c.Area.title() })).
+		With("Condition", text(func(c Condition) string { return c.Name })).
+		With("", text(func(c Condition) string { return string(c.Level) })).
+		With("Value", text(func(c Condition) string { return c.Value })).
+		With("Effect and remedy", text(func(c Condition) string { return c.text() })).
+		Table("", "")))
 	for _, warning := range r.Warnings {
 		page.WriteString("\n> " + term.EscapeMarkdown(warning) + "\n")
 	}

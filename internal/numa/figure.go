@@ -159,11 +159,11 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 // nodeHeat returns an empty map by node.
 func nodeHeat(nodes []int, unit string) *chart.Heat {
 	h := &chart.Heat{Unit: unit}
-	for i, node := range nodes {
-		h.Seats = append(h.Seats, chart.Seat{CPU: i})
-		h.Names = append(h.Names, orWord(node, "F"))
+	for _, node := range nodes {
+		h.Rows = append(h.Rows, chart.Side{Name: orWord(node, "F")})
 		h.At = append(h.At, slices.Repeat([]float64{math.NaN()}, len(nodes)))
 	}
-	h.Label = func(i, j int) string { return "Mem " + h.Names[i] + ", CPU " + h.Names[j] }
+	h.Columns = h.Rows
+	h.Label = func(i, j int) string { return "Mem " + h.Rows[i].Name + ", CPU " + h.Columns[j].Name }
 	return h
 }

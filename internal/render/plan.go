@@ -98,7 +98,8 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 
 // planCells lists the cells and their commands. A command is never broken: it is there to be copied.
 func planCells(plan *result.Plan) string {
-	rows := make([][]string, len(plan.Cells))
+	t := table.Table{Whole: true}
+	t.Add("cell", "name", "command")
 	for i, cell := range plan.Cells {
 		name := cell.Name
 		if i == plan.Baseline && cell.Against == nil || cell.Against != nil && *cell.Against == i {
@@ -108,9 +109,9 @@ func planCells(plan *result.Plan) string {
 		if cell.Lacking != "" {
 			command = units.None + " " + cell.Lacking
 		}
-		rows[i] = []string{strconv.Itoa(i), name, command}
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i), table.Text(name), table.Text(command)}})
 	}
-	return term.Grid([]term.Column{term.Right("cell"), term.Left("name"), term.Left("command")}, rows)
+	return term.Table(t, term.Options{})
 }
 
 // planOrder is the first round, a line a block.

@@ -9,6 +9,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/render/term"
+	"gorun/internal/table"
 	"gorun/internal/topology"
 	"gorun/internal/units"
 )
@@ -295,20 +296,16 @@ func topoDistances(m *topology.Machine, opts term.Options) string {
 	if len(m.Nodes) < 2 || !known {
 		return ""
 	}
-	columns, rows := []term.Column{term.Right("node")}, [][]string{}
-	for _, node := range m.Nodes {
-		columns = append(columns, term.Right(strconv.Itoa(node.Node)))
-		row := []string{strconv.Itoa(node.Node)}
-		for i := range m.Nodes {
-			if i < len(node.Distances) {
-				row = append(row, strconv.Itoa(node.Distances[i]))
-			} else {
-				row = append(row, "-")
+	t := table.Of(m.Nodes).With("node", func(n topology.Node) table.Value { return table.Count(n.Node) })
+	for i, node := range m.Nodes {
+		t.With(strconv.Itoa(node.Node), func(n topology.Node) table.Value {
+			if i >= len(n.Distances) {
+				return nil
 			}
-		}
-		rows = append(rows, row)
+			return table.Count(n.Distances[i])
+		})
 	}
-	return opts.Paint(term.Bold, "distances") + "\n" + term.Grid(columns, rows)
+	return term.Table(t.Table("distances", "distances"), opts)
 }
 
 func topoWarnings(warnings []string, opts term.Options) string {

@@ -9,6 +9,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/render/term"
+	"gorun/internal/table"
 	"gorun/internal/topology"
 	"gorun/internal/units"
 )
@@ -129,36 +130,48 @@ func topoDevices(m *topology.Machine, devices []topology.DeviceInterrupts, opts 
 		at[key] = len(groups)
 		groups = append(groups, []topology.DeviceInterrupts{d})
 	}
-	columns := []term.Column{
-		term.Left("device"), term.Left("kind"), term.Right("node"), term.Left("CPUs"), term.Left("interrupts"),
-		term.Left("PCI"),
+	type devs = []topology.DeviceInterrupts
+	var notes []string
+	if more := len(groups) - mostDevices; more > 0 {
+		notes = append(notes, fmt.Sprintf("and %d more: gorun topo --format json has all", more))
 	}
-	var rows [][]string
-	shown := groups[:min(len(groups), mostDevices)]
-	for _, group := range shown {
-		d := group[0]
-		name, address := namesText(d), d.PCI
-		if d.PhysicalFunction != "" {
-			of := d.PhysicalFunction
+	text := func(of func(group devs) string) func(group devs) table.Value {
+		return func(group devs) table.Value { return table.Text(of(group)) }
+	}
+	t := table.Of(groups[:min(len(groups), mostDevices)]).
+		With("device", text(func(group devs) string {
+			of := group[0].PhysicalFunction
+			if of == "" {
+				return namesText(group[0])
+			}
 			if card, there := byAddress[of]; there {
 				of = card.Name()
 			}
-			name = fmt.Sprintf("%s of %s", units.Things(len(group), "virtual function"), of)
-			if len(group) > 1 {
-				address += " …"
+			return fmt.Sprintf("%s of %s", units.Things(len(group), "virtual function"), of)
+		})).
+		With("kind", text(func(group devs) string { return group[0].Kind })).
+		With("node", func(group devs) table.Value {
+			if group[0].Node == nil {
+				return table.Given("unknown")
 			}
-		}
-		cpus := d.CPUs.String()
-		if d.Node == nil {
-			cpus = "unknown"
-		}
-		rows = append(rows, []string{name, d.Kind, nodeText(d), cpus, interruptsText(m, group), address})
-	}
-	block := opts.Paint(term.Bold, "devices") + "\n" + term.Grid(columns, rows)
-	if more := len(groups) - len(shown); more > 0 {
-		block += fmt.Sprintf("  and %d more: gorun topo --format json has all\n", more)
-	}
-	return block
+			return table.Count(*group[0].Node)
+		}).
+		With("CPUs", text(func(group devs) string {
+			if group[0].Node == nil {
+				return "unknown"
+			}
+			return group[0].CPUs.String()
+		})).
+		With("interrupts", text(func(group devs) string { return interruptsText(m, group) })).
+		With("PCI", text(func(group devs) string {
+			if len(group) > 1 {
+				return group[0].PCI + " …"
+			}
+			return group[0].PCI
+		})).
+		Table("devices", "devices", notes...)
+	t.Whole = true
+	return term.Table(t, opts)
 }
 
 func nodeText(d topology.DeviceInterrupts) string {

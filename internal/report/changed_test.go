@@ -86,7 +86,7 @@ func TestViewsOfChangedRuns(t *testing.T) {
 		{"bind", term.Options{}, func(run *result.Run) {
 			i := slices.IndexFunc(run.Samples, func(s result.Sample) bool { return s.Cell == 1 && s.Round == 1 })
 			invalidate(&run.Samples[i], "process 1 was not on CPU 1")
-		}, []string{"A1 A2 A3 B1 B3"}},
+		}, []string{"A B 1 2 3 1 3 P1"}},
 		{"bind", term.Options{}, func(run *result.Run) {
 			run.Matrix.Order = result.Order{}
 			run.Cells[0].Flags, run.Cells[1].Flags = map[string]string{"processes": "3"}, map[string]string{"processes": "4"}

@@ -18,6 +18,7 @@ type Table struct {
 	Columns []Column
 	Rows    []Row
 	Notes   []string // sentences below it
+	Whole   bool     // its lines are there to be copied, and are never broken
 }
 
 // Add adds columns without rank.

@@ -11,34 +11,33 @@ import (
 	"gorun/internal/units"
 )
 
-// Heat is the data of a heat map: a figure of every two CPUs, the same both ways. The terminal and SVG draw from it.
+// Heat is the data of a heat map. The terminal and SVG draw from it.
 type Heat struct {
-	Unit  string
-	Seats []Seat      // of the rows and of the columns, neighbours next to each other
-	At    [][]float64 // NaN: not known
-
-	Names []string              // of the rows and of the columns in SVG; nil: the CPUs' numbers
-	Label func(i, j int) string // whose figure a cell of SVG is; nil: the two names
+	Unit          string
+	Rows, Columns []Side
+	At            [][]float64 // by row and column; NaN: not known
+	Pairs         bool        // rows and columns are the same things: one by itself has no figure
+	// Label says whose figure a cell is; nil: the names of its row and its column.
+	Label func(i, j int) string
 }
 
-// between is whose figure a cell is.
+// Side is a row or a column of a heat map. Those of a group are next to each other, and so are those of a part of it.
+type Side struct {
+	Name  string
+	Group string // "": all are in one
+	Part  int
+}
+
+// between says whose figure a cell is.
 func (h *Heat) between(i, j int) string {
 	if h.Label != nil {
 		return h.Label(i, j)
 	}
-	return h.name(i) + " – " + h.name(j)
+	return h.Rows[i].Name + " – " + h.Columns[j].Name
 }
 
-// name returns the heading of a row and a column.
-func (h *Heat) name(i int) string {
-	if h.Names != nil {
-		return h.Names[i]
-	}
-	return strconv.Itoa(h.Seats[i].CPU)
-}
-
-// Seat is where a CPU is. The numbers tell groups apart, and say no more.
-type Seat struct{ CPU, Node, LLC, Core int }
+// absent reports whether a cell has no figure by its nature.
+func (h *Heat) absent(i, j int) bool { return h.Pairs && i == j }
 
 // shade is a colour of the scale.
 type shade struct {
@@ -105,31 +104,34 @@ func (s HeatScale) from(level int) float64 {
 	return s.Lo * math.Pow(s.Hi/s.Lo, float64(level)/float64(len(Shades)))
 }
 
-// HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, else a digit for each. It returns "" where
-// those do not fit either.
+// HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, with at most three digits of the greatest,
+// else a digit for each. It returns "" where those do not fit either.
 func HeatText(h *Heat, opts term.Options) string {
 	scale, ok := h.Scale()
 	if !ok {
 		return ""
 	}
-	for decimals := 1; decimals >= 0; decimals-- {
+	most := 0
+	for bound := 99.95; most < 3 && scale.Hi < bound; bound /= 10 {
+		most++
+	}
+	for decimals := most; decimals >= 0; decimals-- {
 		show := func(x float64) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
-		cell := 1 + max(len(show(scale.Hi)), len(strconv.Itoa(h.highest())))
-		if h.width(cell) <= opts.Columns() {
+		if cell := 1 + max(len(show(scale.Hi)), longestName(h.Columns)); h.width(cell) <= opts.Columns() {
 			return h.draw(cell, scale, show, opts)
 		}
 	}
 	digit := func(x float64) string { return strconv.Itoa(scale.Level(x)) }
 	for cell := 2; cell >= 1; cell-- {
 		if h.width(cell) <= opts.Columns() {
-			return h.draw(cell, scale, digit, opts) + ScaleLine(h.Unit, scale, opts)
+			return h.draw(cell, scale, digit, opts) + scaleLine(h.Unit, scale, opts)
 		}
 	}
 	return ""
 }
 
-// ScaleLine is the legend of digits: the figure from which on each stands.
-func ScaleLine(unit string, scale HeatScale, opts term.Options) string {
+// scaleLine is the legend of digits: the figure from which on each stands.
+func scaleLine(unit string, scale HeatScale, opts term.Options) string {
 	parts := []string{unit + ", from:"}
 	for level, shade := range Shades {
 		parts = append(parts, opts.Paint(shade.Terminal(), strconv.Itoa(level))+" "+units.Digits(scale.from(level)))
@@ -137,49 +139,46 @@ func ScaleLine(unit string, scale HeatScale, opts term.Options) string {
 	return "  " + term.Flow(append(parts, "to "+units.Digits(scale.Hi)), "  ", "    ", opts.Columns()-2)
 }
 
-// highest is the highest number of a CPU.
-func (h *Heat) highest() int {
-	highest := 0
-	for _, s := range h.Seats {
-		highest = max(highest, s.CPU)
+func longestName(sides []Side) (longest int) {
+	for _, s := range sides {
+		longest = max(longest, utf8.RuneCountInString(s.Name))
 	}
-	return highest
+	return longest
 }
 
-// label returns the text before a row: the number of its CPU, and before the first of a node, the node's name. Where
-// there is one node, it has none.
+// grouped reports whether there are several groups.
+func grouped(sides []Side) bool {
+	return len(sides) > 0 && sides[0].Group != sides[len(sides)-1].Group
+}
+
+// begins reports whether a group begins with this one.
+func begins(sides []Side, i int) bool { return i == 0 || sides[i].Group != sides[i-1].Group }
+
+// label returns the text before a row: its name and, before the first of a group, the group's.
 func (h *Heat) label(i int) string {
-	number := fmt.Sprintf("%*d", len(strconv.Itoa(h.highest())), h.Seats[i].CPU)
-	if !h.nodes() {
-		return number
+	name := fmt.Sprintf("%*s", longestName(h.Rows), h.Rows[i].Name)
+	if !grouped(h.Rows) {
+		return name
 	}
-	name := func(i int) string { return "N" + strconv.Itoa(h.Seats[i].Node) }
-	width, here := 0, name(i)
-	for n := range h.Seats {
-		width = max(width, len(name(n)))
+	width, here := 0, ""
+	for _, s := range h.Rows {
+		width = max(width, len(s.Group))
 	}
-	if !h.nodeBegins(i) {
-		here = ""
+	if begins(h.Rows, i) {
+		here = h.Rows[i].Group
 	}
-	return fmt.Sprintf("%-*s %s", width, here, number)
+	return fmt.Sprintf("%-*s %s", width, here, name)
 }
 
-// nodes tells whether there is more than one.
-func (h *Heat) nodes() bool {
-	return len(h.Seats) > 0 && h.Seats[0].Node != h.Seats[len(h.Seats)-1].Node
-}
-
-func (h *Heat) nodeBegins(i int) bool { return i == 0 || h.Seats[i].Node != h.Seats[i-1].Node }
-
-// offsets returns where the cells of each column begin, with a gap between nodes, and at last where the map ends.
+// offsets returns where the cells of each column begin, with a gap between groups, and at last where the map ends.
 func (h *Heat) offsets(cell int) []int {
 	offset := 2 // the indent of all blocks
-	if len(h.Seats) > 0 {
-		offset += len(h.label(0)) + 1
+	if len(h.Rows) > 0 {
+		offset += utf8.RuneCountInString(h.label(0)) + 1
 	}
-	offsets := make([]int, 0, len(h.Seats)+1)
-	for i := range h.Seats {
-		if i > 0 && h.nodeBegins(i) {
+	offsets := make([]int, 0, len(h.Columns)+1)
+	for j := range h.Columns {
+		if j > 0 && begins(h.Columns, j) {
 			offset++
 		}
 		offsets = append(offsets, offset)
@@ -188,35 +187,34 @@ func (h *Heat) offsets(cell int) []int {
 	return append(offsets, offset)
 }
 
-func (h *Heat) width(cell int) int { return h.offsets(cell)[len(h.Seats)] }
+func (h *Heat) width(cell int) int { return h.offsets(cell)[len(h.Columns)] }
 
-// draw sets the cells in rows, right-aligned, each in its shade. What is not known is a dot, but for the diagonal.
+// draw sets the cells in rows, right-aligned, each in its shade. What is not known is a dot.
 func (h *Heat) draw(cell int, scale HeatScale, show func(x float64) string, opts term.Options) string {
 	offsets := h.offsets(cell)
-	nodes, cpus := "", ""
-	for i, s := range h.Seats {
-		name := "N" + strconv.Itoa(s.Node)
-		if at := offsets[i] + max(0, cell-len(name)); h.nodes() && h.nodeBegins(i) && (nodes == "" || len(nodes) < at) {
-			nodes += strings.Repeat(" ", at-len(nodes)) + name
+	groups, names := "", ""
+	for j, s := range h.Columns {
+		if at := offsets[j] + max(0, cell-len(s.Group)); begins(h.Columns, j) && (groups == "" || len(groups) < at) {
+			groups += strings.Repeat(" ", at-len(groups)) + s.Group
 		}
-		cpus += fmt.Sprintf("%*d", offsets[i]+cell-len(cpus), s.CPU)
+		names += fmt.Sprintf("%*s", offsets[j]+cell-utf8.RuneCountInString(names), s.Name)
 	}
 	var block strings.Builder
-	if h.nodes() {
-		block.WriteString(nodes + "\n")
+	if grouped(h.Columns) {
+		block.WriteString(groups + "\n")
 	}
-	if cell > len(strconv.Itoa(h.highest())) {
-		block.WriteString(cpus + "\n")
+	if cell > longestName(h.Columns) {
+		block.WriteString(names + "\n")
 	}
-	for i := range h.Seats {
+	for i := range h.Rows {
 		block.WriteString("  " + opts.Paint(term.Dim, h.label(i)))
 		end := offsets[0] - 1
-		for j := range h.Seats {
+		for j := range h.Columns {
 			shown, ink := "·", term.Colour("")
 			switch x := h.At[i][j]; {
 			case !math.IsNaN(x):
 				shown, ink = show(x), Shades[scale.Level(x)].Terminal()
-			case i == j:
+			case h.absent(i, j):
 				shown = ""
 			}
 			block.WriteString(strings.Repeat(" ", offsets[j]-end))

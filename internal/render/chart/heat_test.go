@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,22 +15,25 @@ import (
 	"pgregory.net/rapid"
 
 	"gorun/internal/render/term"
-	"gorun/internal/units"
 )
 
 // A map shows each figure in its place.
 func TestHeatShowsEveryFigure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(2, 12).Draw(t, "CPUs")
-		h := &Heat{Unit: "ns"}
-		for i := range n {
-			h.Seats = append(h.Seats, Seat{CPU: 3 * i, Node: i * rapid.IntRange(1, 3).Draw(t, "nodes") / n})
+		n, m := rapid.IntRange(1, 12).Draw(t, "rows"), rapid.IntRange(1, 12).Draw(t, "columns")
+		sides := func(n int) (sides []Side) {
+			groups := rapid.IntRange(1, 3).Draw(t, "groups")
+			for i := range n {
+				sides = append(sides, Side{Name: strconv.Itoa(3 * i), Group: "N" + strconv.Itoa(i*groups/n)})
+			}
+			return sides
 		}
-		figures := rapid.SliceOfN(rapid.IntRange(0, 999), n*n, n*n).Draw(t, "figures") // 0: not known
+		h := &Heat{Unit: "ns", Rows: sides(n), Columns: sides(m), Pairs: rapid.Bool().Draw(t, "pairs")}
+		figures := rapid.SliceOfN(rapid.IntRange(0, 999), n*m, n*m).Draw(t, "figures") // 0: not known
 		for i := range n {
-			row := make([]float64, n)
+			row := make([]float64, m)
 			for j := range row {
-				if row[j] = float64(figures[i*n+j]); row[j] == 0 || i == j {
+				if row[j] = float64(figures[i*m+j]); row[j] == 0 || h.absent(i, j) {
 					row[j] = math.NaN()
 				}
 			}
@@ -44,13 +48,16 @@ func TestHeatShowsEveryFigure(t *testing.T) {
 		lines = lines[len(lines)-n:]
 		for i := range n {
 			cells := strings.Fields(strings.TrimPrefix(lines[i], "  "+h.label(i)))
+			for j := range cells {
+				cells[j], _, _ = strings.Cut(cells[j], ".")
+			}
 			var want []string
-			for j := range n {
+			for j := range m {
 				switch x := h.At[i][j]; {
 				case !math.IsNaN(x):
-					want = append(want, units.Tenths(x))
+					want = append(want, strconv.Itoa(int(x)))
 					require.LessOrEqual(t, scale.from(scale.Level(x)), x*(1+1e-9))
-				case i != j:
+				case !h.absent(i, j):
 					want = append(want, "·")
 				}
 			}
@@ -74,8 +81,9 @@ func TestHeatFitsAnyWidth(t *testing.T) {
 		}
 	}
 	assert.Empty(t, HeatText(&Heat{}, term.Options{}))
-	assert.Equal(t, "       0   1\n  0      1.0\n  1  1.0\n", HeatText(&Heat{
-		Seats: []Seat{{CPU: 0}, {CPU: 1}}, At: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
+	two := []Side{{Name: "0"}, {Name: "1"}}
+	assert.Equal(t, "        0    1\n  0       1.00\n  1  1.00\n", HeatText(&Heat{
+		Rows: two, Columns: two, Pairs: true, At: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
 	}, term.Options{}), "all figures are the same")
 }
 
@@ -160,33 +168,36 @@ func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
 // neighbours returns a map whose second half of CPUs are the siblings of the first half. There are two nodes, and caches
 // of up to four cores; a figure follows from what two CPUs share, with some noise that is the same each time.
 func neighbours(cpus int) *Heat {
-	h := &Heat{Unit: "ns"}
+	h := &Heat{Unit: "ns", Pairs: true}
 	cores := cpus / 2
+	type seat struct{ cpu, core, llc, node int }
+	var seats []seat
 	for cpu := range cpus {
 		core := cpu % cores
-		h.Seats = append(h.Seats, Seat{CPU: cpu, Core: core, LLC: core / min(4, cores/2), Node: 2 * core / cores})
+		seats = append(seats, seat{cpu, core, core / min(4, cores/2), 2 * core / cores})
 	}
-	slices.SortFunc(h.Seats, func(a, b Seat) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.LLC, b.LLC), cmp.Compare(a.Core, b.Core),
-			cmp.Compare(a.CPU, b.CPU))
+	slices.SortFunc(seats, func(a, b seat) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.llc, b.llc), cmp.Compare(a.core, b.core), cmp.Compare(a.cpu, b.cpu))
 	})
-	for _, a := range h.Seats {
+	for _, a := range seats {
+		h.Rows = append(h.Rows, Side{Name: strconv.Itoa(a.cpu), Group: "N" + strconv.Itoa(a.node), Part: a.llc})
 		var row []float64
-		for _, b := range h.Seats {
+		for _, b := range seats {
 			shared := 4.0
 			switch {
-			case a.CPU == b.CPU:
+			case a.cpu == b.cpu:
 				shared = math.NaN()
-			case a.Core == b.Core:
+			case a.core == b.core:
 				shared = 1
-			case a.LLC == b.LLC && a.Node == b.Node:
+			case a.llc == b.llc && a.node == b.node:
 				shared = 2
-			case a.Node == b.Node:
+			case a.node == b.node:
 				shared = 3
 			}
-			row = append(row, 10*shared*shared*(1+float64((min(a.CPU, b.CPU)*31+max(a.CPU, b.CPU)*17)%13)/100))
+			row = append(row, 10*shared*shared*(1+float64((min(a.cpu, b.cpu)*31+max(a.cpu, b.cpu)*17)%13)/100))
 		}
 		h.At = append(h.At, row)
 	}
+	h.Columns = h.Rows
 	return h
 }

@@ -28,29 +28,36 @@ func (s HeatScale) Legend() []string {
 	return append(labels, units.Digits(s.Hi))
 }
 
-// Labels is the room left of a map and above it, for the names of its rows and columns, and of nodes.
+// Labels is the room left of a map and above it, for the names of its rows and columns, and of groups.
 func (h *Heat) Labels() int {
-	if h.nodes() {
+	if grouped(h.Rows) || grouped(h.Columns) {
 		return 44
 	}
 	return 26
 }
 
+// lowRow is the height of the rows of a map that is not square.
+const lowRow = 18
+
 // DrawMap draws a heat map with its labels into so much width, and returns the width that it takes, and as much height.
 // Of few CPUs the cells hold their figures, and of some they show them under the pointer; of many, neighbours of one shade are one
 // stroke.
-func DrawMap(h *Heat, scale HeatScale, width float64) (drawn string, taken int) {
-	n, labels := len(h.Seats), h.Labels()
-	cell := min(MapCell, (width-float64(labels))/float64(n))
+func DrawMap(h *Heat, scale HeatScale, width float64) (drawn string, height int) {
+	labels := h.Labels()
+	cell := min(MapCell, (width-float64(labels))/float64(len(h.Columns)))
+	tall := cell
+	if len(h.Rows) != len(h.Columns) {
+		tall = lowRow
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<g transform="translate(%d %[1]d)">`+"\n", labels)
-	fmt.Fprintf(&b, `<g transform="scale(%.4g)" fill="none" shape-rendering="crispEdges">`+"\n", cell)
-	if n <= mapCells {
-		b.WriteString(svgCells(h, scale) + "</g>\n" + svgFigures(h, scale, cell))
+	fmt.Fprintf(&b, `<g transform="scale(%.4g %.4g)" fill="none" shape-rendering="crispEdges">`+"\n", cell, tall)
+	if max(len(h.Rows), len(h.Columns)) <= mapCells {
+		b.WriteString(svgCells(h, scale) + "</g>\n" + svgFigures(h, scale, cell, tall))
 	} else {
 		b.WriteString(svgStrokes(h, scale) + "</g>\n")
 	}
-	return b.String() + svgPlaces(h, cell) + "</g>\n", labels + int(math.Ceil(cell*float64(n)))
+	return b.String() + svgPlaces(h, cell, tall) + "</g>\n", labels + int(math.Ceil(tall*float64(len(h.Rows))))
 }
 
 // levels are the shades of the cells by index; -1 is not known.
@@ -78,7 +85,7 @@ func svgCells(h *Heat, scale HeatScale) string {
 			case level >= 0:
 				fmt.Fprintf(&shaded[level], `<path d="M%d %d.5h1"><title>%s: %s %s</title></path>`+"\n", j, i, between,
 					units.Tenths(h.At[i][j]), h.Unit)
-			case i != j || h.Names != nil:
+			case !h.absent(i, j):
 				fmt.Fprintf(&unknown, `<path d="M%d.4 %d.5h.2"><title>%s: not known</title></path>`+"\n", j, i, between)
 			}
 		}
@@ -96,7 +103,7 @@ func svgCells(h *Heat, scale HeatScale) string {
 }
 
 // svgFigures writes the figures into the cells where there is room for three digits, and two of them where it is tight.
-func svgFigures(h *Heat, scale HeatScale, cell float64) string {
+func svgFigures(h *Heat, scale HeatScale, cell, tall float64) string {
 	if cell < 22 {
 		return ""
 	}
@@ -113,7 +120,7 @@ func svgFigures(h *Heat, scale HeatScale, cell float64) string {
 					continue // the pointer and the table have it
 				}
 				fmt.Fprintf(inked[Shades[level].Ink], `<text x="%.4g" y="%.4g">%s</text>`, (float64(j)+.5)*cell,
-					(float64(i)+.5)*cell+4, shown)
+					(float64(i)+.5)*tall+4, shown)
 			}
 		}
 	}
@@ -156,56 +163,58 @@ func svgStrokes(h *Heat, scale HeatScale) string {
 	return b.String() + "</g>\n"
 }
 
-// svgPlaces writes the names of rows and columns, as many as there is room for, and draws where nodes and caches begin.
-func svgPlaces(h *Heat, cell float64) string {
-	var b strings.Builder
-	n := len(h.Seats)
-	side := float64(n) * cell
-	letters := 2
-	for i := range h.Seats {
-		letters = max(letters, len(h.name(i)))
-	}
-	every := int(math.Ceil(float64(6*letters+3) / cell))
-	b.WriteString(`<g font-size="10">` + "\n")
-	for i := 0; i < n; i += every {
-		middle := (float64(i) + .5) * cell
-		fmt.Fprintf(&b, `<text x="-5" y="%.4g" text-anchor="end">%s</text>`+
-			`<text x="%.4g" y="-5" text-anchor="middle">%[2]s</text>`+"\n", middle+3.5, h.name(i), middle)
-	}
-	b.WriteString("</g>\n")
-
-	var lines [2]strings.Builder // of caches, of nodes
-	for i := 1; i < n; i++ {
-		kind := 0
-		switch {
-		case h.nodeBegins(i):
-			kind = 1
-		case h.Seats[i].LLC == h.Seats[i-1].LLC:
-			continue
+// svgPlaces writes the names of rows and columns, as many as there is room for, and draws where groups and their parts begin.
+func svgPlaces(h *Heat, cell, tall float64) string {
+	wide, high := float64(len(h.Columns))*cell, float64(len(h.Rows))*tall
+	var names, groups strings.Builder
+	var lines [2]strings.Builder // of parts, of groups
+	// side draws what belongs to rows or to columns, with functions that write at a place along them.
+	side := func(sides []Side, cell, room float64, name, group func(middle float64, text string), line func(kind int, at float64)) {
+		every := int(math.Ceil(room / cell))
+		for i, s := range sides {
+			if i%every == 0 {
+				name((float64(i)+.5)*cell, s.Name)
+			}
+			switch {
+			case i == 0:
+			case begins(sides, i):
+				line(1, float64(i)*cell)
+			case s.Part != sides[i-1].Part:
+				line(0, float64(i)*cell)
+			}
 		}
-		fmt.Fprintf(&lines[kind], "M%.4g 0v%.4gM0 %[1]gh%[2]g", float64(i)*cell, side)
+		for i := 0; grouped(sides) && i < len(sides); {
+			first := i
+			for i++; i < len(sides) && !begins(sides, i); {
+				i++
+			}
+			if text := sides[first].Group; float64(i-first)*cell >= float64(8*len(text)) { // else there is no room for a name
+				group(float64(first+i)*cell/2, text)
+			}
+		}
 	}
+	letters := max(2, longestName(h.Rows), longestName(h.Columns))
+	room := float64(6*letters + 3)
+	side(h.Columns, cell, room, func(middle float64, text string) {
+		fmt.Fprintf(&names, `<text x="%.4g" y="-5" text-anchor="middle">%s</text>`, middle, text)
+	}, func(middle float64, text string) {
+		fmt.Fprintf(&groups, `<text x="%.4g" y="-21" text-anchor="middle" font-weight="600">%s</text>`, middle, text)
+	}, func(kind int, at float64) { fmt.Fprintf(&lines[kind], "M%.4g 0v%.4g", at, high) })
+	if h.Pairs || len(h.Rows) == len(h.Columns) {
+		room = max(room, tall) // rows and columns have the same names
+	} else {
+		room = tall
+	}
+	side(h.Rows, tall, room, func(middle float64, text string) {
+		fmt.Fprintf(&names, `<text x="-5" y="%.4g" text-anchor="end">%s</text>`+"\n", middle+3.5, text)
+	}, func(middle float64, text string) {
+		fmt.Fprintf(&groups, `<text x="-27" y="%.4g" text-anchor="end" font-weight="600">%s</text>`+"\n", middle+4, text)
+	}, func(kind int, at float64) { fmt.Fprintf(&lines[kind], "M0 %.4gh%.4g", at, wide) })
+	b := `<g font-size="10">` + "\n" + names.String() + "</g>\n"
 	for kind, style := range [...]string{`stroke-width=".7" opacity=".5"`, `stroke-width="1.8"`} {
 		if lines[kind].Len() > 0 {
-			fmt.Fprintf(&b, `<path fill="none" pointer-events="none" stroke="currentColor" %s d="%s"/>`+"\n", style,
-				lines[kind].String())
+			b += fmt.Sprintf(`<path fill="none" pointer-events="none" stroke="currentColor" %s d="%s"/>`+"\n", style, lines[kind].String())
 		}
 	}
-	if !h.nodes() {
-		return b.String()
-	}
-	for i := 0; i < n; {
-		first := i
-		for i++; i < n && !h.nodeBegins(i); {
-			i++
-		}
-		name := "N" + strconv.Itoa(h.Seats[first].Node)
-		if float64(i-first)*cell < float64(8*len(name)) {
-			continue // no room for a name
-		}
-		middle := float64(first+i) * cell / 2
-		fmt.Fprintf(&b, `<text x="%.4g" y="-21" text-anchor="middle" font-weight="600">%s</text>`+
-			`<text x="-27" y="%.4g" text-anchor="end" font-weight="600">%[2]s</text>`+"\n", middle, name, middle+4)
-	}
-	return b.String()
+	return b + groups.String()
 }

@@ -11,8 +11,10 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -166,36 +168,31 @@ func soFar(v stats.Verdict) string {
 
 // scoreRows are the titles and the rows of some cells. Names are shortened where the rest would not fit.
 func scoreRows(standing result.Standing, order []int, opts Options) []string {
-	var medians []float64
-	for _, cell := range standing.Cells {
-		medians = append(medians, cell.Seconds)
-	}
-	show := units.CommonUnit(medians)
-	switch v := standing.Control; {
-	case v.Rate:
-		show = func(x float64) string { return units.Large(1 / x) }
-	case v.Amount:
-		show = units.Large
-	}
-	columns := []Column{Left("cell"), Right(cmp.Or(standing.Label, "time")), Left("difference"), Left("verdict")}
-	rows := make([][]string, len(order))
-	for i, n := range order {
-		cell := standing.Cells[n]
-		time := "-"
-		if cell.Seconds > 0 {
-			time = show(cell.Seconds)
-		}
-		rows[i] = []string{"", time, soFar(cell.Verdict), scoreVerdicts(cell, standing.Figures, opts)}
-	}
-	room := max(8, opts.Columns()-1-GridWidth(columns, rows)+len("cell"))
+	t := table.Table{}
+	t.Add("cell", cmp.Or(standing.Label, "time"), "difference", "verdict")
 	names := make([]string, len(order))
 	for i, n := range order {
-		names[i] = standing.Cells[n].Name
+		cell := standing.Cells[n]
+		var figure table.Value
+		switch v := standing.Control; {
+		case cell.Seconds <= 0:
+		case v.Rate:
+			figure = table.Number{X: 1 / cell.Seconds, Unit: column.Large}
+		case v.Amount:
+			figure = table.Number{X: cell.Seconds, Unit: column.Large}
+		default:
+			figure = table.Seconds(cell.Seconds)
+		}
+		names[i] = cell.Name
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+			table.Text(""), figure, table.Text(soFar(cell.Verdict)), table.Text(scoreVerdicts(cell, standing.Figures, opts)),
+		}})
 	}
-	for i, name := range Apart(names, room) {
-		rows[i][0] = name
+	sheet := t.Sheet()
+	for i, name := range Apart(names, max(8, opts.Columns()-1-width(sheet)+len("cell"))) {
+		sheet.Rows[i][0].Text = name
 	}
-	return strings.Split(strings.TrimSuffix(Grid(columns, rows), "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(grid(sheet), "\n"), "\n")
 }
 
 // scoreVerdicts returns the verdict on the figure that decides when the run stops, and each decided verdict on another

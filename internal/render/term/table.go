@@ -5,8 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"gorun/internal/table"
 )
+
+// leastWords is the narrowest column in which verdicts can be read: "slower: +1.1% to +2.9%," fits.
+const leastWords = 28
 
 // Table lays out a table in opts.Width columns. Where there is no room, ranges give way first, then the columns of the highest
 // rank, then the rows' names stand for what tells them apart. What is still too wide is set below each other.
@@ -14,61 +20,155 @@ func Table(t table.Table, opts Options) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	sheet := t.Sheet()
-	notes := slices.Clone(t.Notes)
-	words := longestWords(sheet)
-	fits := func(room int) bool {
-		needed := sheetWidth(sheet)
-		if words > 0 {
-			needed += 2 + min(room, words)
+	sheet, notes := t.Sheet(), slices.Clone(t.Notes)
+	for _, row := range sheet.Rows {
+		for n := range row {
+			switch {
+			case row[n].CPUs:
+				row[n].Text = Shorten(row[n].Text, 24)
+			case row[n].Bar != nil:
+				row[n].Text = bar(*row[n].Bar, opts)
+			}
 		}
-		return needed <= opts.Columns()
 	}
+	words := longestWords(sheet)
 	if opts.Verbose {
-		words = min(words, LeastWords) // they may take several lines
+		words = min(words, 2+leastWords) // they may take several lines
 	}
+	fits := func(words int) bool { return width(sheet)+words <= opts.Columns() || t.Whole }
 	if !fits(words) {
 		sheet = without(sheet, func(c table.SheetColumn) bool { return c.Range })
 	}
-	for !fits(LeastWords) {
+	for words = min(words, 2+leastWords); !fits(words); {
 		last := slices.MaxFunc(sheet.Columns, func(a, b table.SheetColumn) int { return cmp.Compare(a.Rank, b.Rank) })
 		if last.Rank == 0 {
+			sheet = named(t, sheet, opts)
 			break
 		}
 		notes = append(notes, last.Notes...)
 		sheet = without(sheet, func(c table.SheetColumn) bool { return c.Title == last.Title && c.Rank == last.Rank })
 	}
-	if !fits(LeastWords) {
-		sheet = named(t, sheet, opts)
-	}
 	block := ""
 	if t.Title != "" {
 		block = Title(t.Title, opts)
 	}
-	block += lines(sheet, opts)
+	block += lines(sheet, fits(0), opts)
 	for _, note := range notes {
 		block += Paragraph("  ", note, opts.Columns()-2)
 	}
 	return block
 }
 
-// lines are the lines of a sheet that fits, or of one whose columns are set below each other.
-func lines(sheet table.Sheet, opts Options) string {
-	columns, rows := grid(sheet, opts)
-	block := ""
-	if at := wordsAt(sheet); at >= 0 {
-		judged := make([]Judged, len(rows))
-		for i := range rows {
-			judged[i] = Judged{Cells: rows[i], Words: sheet.Rows[i][at].Words}
-		}
-		block = JudgedGrid(columns, sheet.Columns[at].Title, judged, opts)
-	} else {
-		block = FoldedGrid(columns, rows, opts)
+// lines lays out a sheet. Words stand in its last column, or below their rows if they have no room there. A sheet that does not fit
+// without them is set in parts.
+func lines(sheet table.Sheet, fits bool, opts Options) string {
+	at := wordsAt(sheet)
+	if at < 0 {
+		return Page(parts(sheet, fits, opts))
 	}
-	return block
+	room := opts.Columns() - width(sheet) - 2
+	switch {
+	case room >= longestWords(sheet)-2 || room >= leastWords:
+	case !fits && len(sheet.Columns) > 2:
+		room = max(12, opts.Columns()-columnWidth(sheet, 0)-2)
+	default:
+		rest := withoutWords(sheet)
+		all := slices.Collect(strings.Lines(grid(rest)))
+		head := len(all) - len(sheet.Rows) // 0 without titles
+		block := strings.Join(all[:head], "")
+		for i, row := range sheet.Rows {
+			block += all[head+i]
+			for _, line := range WrapPhrases(row[at].Words, opts.Columns()-4, opts) {
+				block += "    " + line + "\n"
+			}
+		}
+		return block
+	}
+	for _, row := range sheet.Rows {
+		row[at].Text = strings.Join(WrapPhrases(row[at].Words, room, opts), "\n")
+	}
+	return Page(parts(sheet, fits, opts))
 }
 
-// wordsAt returns the index of the column of a sheet that has words, which stand in the last column of lines; -1: there is none.
+// parts lays out a sheet whose columns, where they do not fit, are set below each other, with the first before each part.
+func parts(sheet table.Sheet, fits bool, opts Options) (blocks []string) {
+	if fits && wordsAt(sheet) < 0 || len(sheet.Columns) == 1 {
+		return []string{grid(sheet)}
+	}
+	used, first := columnWidth(sheet, 0), columnWidth(sheet, 0)
+	from := 1
+	part := func(to int) {
+		n := -1
+		blocks = append(blocks, grid(without(sheet, func(table.SheetColumn) bool { n++; return n > 0 && (n < from || n >= to) })))
+		from, used = to, first
+	}
+	for n := range sheet.Columns[1:] {
+		if wide := columnWidth(sheet, n+1); used > first && used+wide > opts.Columns() {
+			part(n + 1)
+			used += wide
+		} else {
+			used += wide
+		}
+	}
+	part(len(sheet.Columns))
+	return blocks
+}
+
+// grid lays out a sheet under its columns' titles, without rules. Without any title there is no heading line.
+func grid(sheet table.Sheet) string {
+	w := pretty.NewWriter()
+	var header pretty.Row
+	var configs []pretty.ColumnConfig
+	titled := false
+	for n, c := range sheet.Columns {
+		align := text.AlignLeft
+		if c.Right {
+			align = text.AlignRight
+		}
+		configs = append(configs, pretty.ColumnConfig{Number: n + 1, Align: align, AlignHeader: align})
+		header, titled = append(header, c.Title), titled || c.Title != ""
+	}
+	w.SetColumnConfigs(configs)
+	if titled {
+		w.AppendHeader(header)
+	}
+	for _, row := range sheet.Rows {
+		var cells pretty.Row
+		for _, cell := range row {
+			cells = append(cells, cell.Text)
+		}
+		w.AppendRow(cells)
+	}
+	style := pretty.StyleDefault
+	style.Options = pretty.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
+	style.Format.Header = text.FormatDefault // it upper-cases otherwise, and "µs" would become "ΜS"
+	w.SetStyle(style)
+	return TrimLines(w.Render())
+}
+
+// columnWidth returns the columns of the screen that a column of a sheet takes, with its gap.
+func columnWidth(sheet table.Sheet, n int) int {
+	widest := Width(sheet.Columns[n].Title)
+	for _, row := range sheet.Rows {
+		for line := range strings.Lines(row[n].Text) {
+			widest = max(widest, Width(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return 2 + widest
+}
+
+// width returns the columns of the screen that a sheet takes without its words.
+func width(sheet table.Sheet) (sum int) {
+	for n := range sheet.Columns {
+		if n != wordsAt(sheet) {
+			sum += columnWidth(sheet, n)
+		}
+	}
+	return sum
+}
+
+// wordsAt returns the index of the column of a sheet that has words; -1: there is none.
 func wordsAt(sheet table.Sheet) int {
 	at := -1
 	for _, row := range sheet.Rows {
@@ -77,27 +177,19 @@ func wordsAt(sheet table.Sheet) int {
 	return at
 }
 
-// grid returns the columns of a sheet other than those of words.
-func grid(sheet table.Sheet, opts Options) (columns []Column, rows [][]string) {
-	words := wordsAt(sheet)
-	rows = make([][]string, len(sheet.Rows))
-	for n, c := range sheet.Columns {
-		if n == words {
-			continue
-		}
-		columns = append(columns, Column{c.Title, c.Right})
-		for i, row := range sheet.Rows {
-			text := row[n].Text
-			switch {
-			case row[n].CPUs:
-				text = Shorten(text, 24)
-			case row[n].Bar != nil:
-				text = bar(*row[n].Bar, opts)
-			}
-			rows[i] = append(rows[i], text)
+// longestWords returns the width of the longest phrase of a sheet, or of the title above, with the gap before it; 0: it has no words.
+func longestWords(sheet table.Sheet) int {
+	at := wordsAt(sheet)
+	if at < 0 {
+		return 0
+	}
+	longest := Width(sheet.Columns[at].Title)
+	for _, row := range sheet.Rows {
+		for _, phrase := range row[at].Words {
+			longest = max(longest, Width(phrase.Text))
 		}
 	}
-	return columns, rows
+	return 2 + longest
 }
 
 const (
@@ -120,22 +212,6 @@ func bar(share float64, opts Options) string {
 	return opts.Paint(Green, drawn)
 }
 
-func sheetWidth(sheet table.Sheet) int { return GridWidth(grid(sheet, Options{})) }
-
-func longestWords(sheet table.Sheet) int {
-	var all []Judged
-	for _, row := range sheet.Rows {
-		for _, cell := range row {
-			all = append(all, Judged{Words: cell.Words})
-		}
-	}
-	width := LongestPhrase(all)
-	if at := wordsAt(sheet); at >= 0 {
-		width = max(width, Width(sheet.Columns[at].Title))
-	}
-	return width
-}
-
 // without returns the sheet without some columns.
 func without(sheet table.Sheet, gone func(table.SheetColumn) bool) (left table.Sheet) {
 	left.Rows = make([][]table.Cell, len(sheet.Rows))
@@ -151,47 +227,62 @@ func without(sheet table.Sheet, gone func(table.SheetColumn) bool) (left table.S
 	return left
 }
 
+// withoutWords returns the sheet without its column of words.
+func withoutWords(sheet table.Sheet) table.Sheet {
+	n, at := -1, wordsAt(sheet)
+	return without(sheet, func(table.SheetColumn) bool { n++; return n == at })
+}
+
 // named returns the sheet with the names of the rows in place of the columns that tell them apart; the names are cut where they do
 // not fit either.
 func named(t table.Table, sheet table.Sheet, opts Options) table.Sheet {
-	names := make([]string, len(t.Rows))
+	names, titled := make([]string, len(t.Rows)), false
 	for i, row := range t.Rows {
 		if names[i] = row.Name; row.Name == "" {
 			return sheet
 		}
 	}
+	for _, c := range sheet.Columns {
+		titled = titled || c.Title != ""
+	}
 	sheet = without(sheet, func(c table.SheetColumn) bool { return c.Label })
-	room := max(12, opts.Columns()-sheetWidth(sheet)-4)
-	for i, name := range Apart(names, room) {
+	least := min(longestWords(sheet), 2+leastWords)
+	for i, name := range Apart(names, max(12, opts.Columns()-width(sheet)-max(4, 2+least))) {
 		sheet.Rows[i] = slices.Insert(sheet.Rows[i], 0, table.Cell{Text: name})
 	}
-	sheet.Columns = slices.Insert(sheet.Columns, 0, table.SheetColumn{Column: table.Column{Title: "cell", Label: true}})
+	title := ""
+	if titled {
+		title = "cell"
+	}
+	sheet.Columns = slices.Insert(sheet.Columns, 0, table.SheetColumn{Column: table.Column{Title: title, Label: true}})
 	return sheet
 }
 
-// MarkdownTable lays out a table as one of GitHub Flavored Markdown.
+// MarkdownTable lays out a table as one of GitHub Flavored Markdown, which always has a heading line.
 func MarkdownTable(t table.Table) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
 	sheet := without(t.Sheet(), func(c table.SheetColumn) bool { return c.Range || c.Bar })
-	columns, rows := make([]Column, len(sheet.Columns)), make([][]string, len(sheet.Rows))
-	for n, c := range sheet.Columns {
-		columns[n] = Column{c.Title, c.Right}
-		for i, row := range sheet.Rows {
-			texts := []string{row[n].Text}
-			if row[n].Words != nil {
-				texts = nil
-			}
-			for _, phrase := range row[n].Words {
-				texts = append(texts, phrase.Text)
-			}
-			rows[i] = append(rows[i], strings.Join(texts, "; "))
-		}
+	heading, rule := "|", "|"
+	for _, c := range sheet.Columns {
+		heading += " " + EscapeMarkdown(c.Title) + " |"
+		rule += map[bool]string{true: " ---:|", false: ":--- |"}[c.Right]
 	}
-	block := MarkdownGrid(columns, rows)
+	block := heading + "\n" + rule + "\n"
 	if t.Title != "" {
 		block = "**" + EscapeMarkdown(t.Title) + "**\n\n" + block
+	}
+	for _, row := range sheet.Rows {
+		block += "|"
+		for _, cell := range row {
+			texts := []string{cell.Text}
+			for i, phrase := range cell.Words {
+				texts = append(texts[:i], phrase.Text)
+			}
+			block += " " + EscapeMarkdown(strings.Join(texts, "; ")) + " |"
+		}
+		block += "\n"
 	}
 	for _, note := range t.Notes {
 		block += "\n" + EscapeMarkdown(note) + "\n"

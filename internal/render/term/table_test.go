@@ -48,7 +48,8 @@ func TestTableGivesWay(t *testing.T) {
 		assert.Equal(t, c.notes, strings.Join(strings.Fields(strings.Join(lines[4:], " ")), " "), c.width)
 	}
 	assert.Contains(t, Table(judgedTable(), Options{Width: 30}),
-		"\n  cell               time\n  operation xadd  2.00 ms\n    the same\n", "names stand for labels, and words below their rows")
+		"\n  cell     time  verdict\n  xadd  2.00 ms  the same\n", "names stand for labels")
+	assert.Contains(t, Table(judgedTable(), Options{Width: 24}), "\n  cell     time\n  xadd  2.00 ms\n    the same\n", "words below their rows")
 	assert.Equal(t, ""+
 		"  a      first\n  1  something\n\n"+
 		"  a     second\n  1  different\n", Table(table.Of([]int{1}).

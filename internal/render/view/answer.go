@@ -18,6 +18,16 @@ type Statement struct {
 	Rows [][]string
 }
 
+// table returns the rows of a statement.
+func (s Statement) table() table.Table {
+	t := table.Table{Columns: []table.Column{{Label: true}, {}}}
+	for _, row := range s.Rows {
+		words := table.Words{{Text: strings.Join(row[1:], "  ")}}
+		t.Rows = append(t.Rows, table.Row{Name: row[0], Values: []table.Value{table.Text(row[0]), words}})
+	}
+	return t
+}
+
 // Sentences are statements one after another, for where there are no lines.
 func Sentences(statements []Statement) string {
 	var texts []string
@@ -48,24 +58,9 @@ func AnswerBlock(statements []Statement, opts term.Options) string {
 		for _, line := range term.WrapPhrases([]term.Phrase{phrase}, opts.Columns()-len(indent), opts) {
 			block.WriteString(indent + line + "\n")
 		}
-		block.WriteString(rowLines(s.Rows, opts))
+		block.WriteString(term.Table(s.table(), opts))
 	}
 	return block.String()
-}
-
-// rowLines are the rows in columns. A name that leaves no room is cut.
-func rowLines(rows [][]string, opts term.Options) string {
-	if len(rows) == 0 {
-		return ""
-	}
-	judged := make([]term.Judged, len(rows))
-	for i, row := range rows {
-		judged[i] = term.Judged{
-			Cells: []string{term.Snip(row[0], opts.Columns()-2-term.LeastWords)},
-			Words: []term.Phrase{{Text: strings.Join(row[1:], "  ")}},
-		}
-	}
-	return term.JudgedGrid([]term.Column{term.Left("")}, "", judged, opts)
 }
 
 // Answer returns the statements about a run whose experiment has none of its own: its verdicts, or what was measured.

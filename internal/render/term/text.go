@@ -7,82 +7,11 @@ import (
 	"strings"
 
 	"gorun/internal/lazy"
+	"gorun/internal/stats"
+	"gorun/internal/table"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
-
-// Column is a column of a grid.
-type Column struct {
-	Title string
-	Right bool // numbers line up at the right
-}
-
-// Left and right make columns by title.
-func Left(title string) Column  { return Column{Title: title} }
-func Right(title string) Column { return Column{Title: title, Right: true} }
-
-// Grid lays out rows under their columns' titles, without rules, indented by two spaces and without trailing ones.
-// Where no column has a title, there is no heading line.
-func Grid(columns []Column, rows [][]string) string {
-	t := table.NewWriter()
-	var header table.Row
-	var configs []table.ColumnConfig
-	titled := false
-	for i, column := range columns {
-		align := text.AlignLeft
-		if column.Right {
-			align = text.AlignRight
-		}
-		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
-		header = append(header, column.Title)
-		titled = titled || column.Title != ""
-	}
-	t.SetColumnConfigs(configs)
-	if titled {
-		t.AppendHeader(header)
-	}
-	for _, row := range rows {
-		cells := make(table.Row, len(row))
-		for i, cell := range row {
-			cells[i] = cell
-		}
-		t.AppendRow(cells)
-	}
-	style := table.StyleDefault
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
-	style.Format.Header = text.FormatDefault // it upper-cases otherwise, and "µs" would become "ΜS"
-	t.SetStyle(style)
-	return TrimLines(t.Render())
-}
-
-// MarkdownGrid lays out rows as a table of GitHub Flavored Markdown, which always has a heading line.
-func MarkdownGrid(columns []Column, rows [][]string) string {
-	heading, rule := make([]string, len(columns)), "|"
-	for i, column := range columns {
-		heading[i] = column.Title
-		if column.Right {
-			rule += " ---:|"
-		} else {
-			rule += ":--- |"
-		}
-	}
-	var out strings.Builder
-	line := func(cells []string) {
-		out.WriteString("|")
-		for _, cell := range cells {
-			out.WriteString(" " + EscapeMarkdown(cell) + " |")
-		}
-		out.WriteString("\n")
-	}
-	line(heading)
-	out.WriteString(rule + "\n")
-	for _, row := range rows {
-		line(row)
-	}
-	return out.String()
-}
 
 var (
 	// markdownMark has what Markdown reads as markup anywhere in a line. It makes links of addresses by itself; "$" is GitHub's mark
@@ -185,31 +114,6 @@ func cutMiddle(s string, width int) string {
 // Pad fills a text with blanks up to a width.
 func Pad(s string, width int) string { return text.Pad(s, width, ' ') }
 
-// FoldedGrid is a grid whose columns are set below each other where they do not fit, with the first before each part.
-func FoldedGrid(columns []Column, rows [][]string, opts Options) string {
-	part := func(from, to int) ([]Column, [][]string) {
-		some := append([]Column{columns[0]}, columns[from:to]...)
-		cells := make([][]string, len(rows))
-		for i, row := range rows {
-			cells[i] = append([]string{row[0]}, row[from:to]...)
-		}
-		return some, cells
-	}
-	if len(columns) == 1 {
-		return Grid(columns, rows)
-	}
-	var blocks []string
-	for from := 1; from < len(columns); {
-		to := from + 1
-		for to < len(columns) && GridWidth(part(from, to+1)) <= opts.Columns() {
-			to++
-		}
-		blocks = append(blocks, Grid(part(from, to)))
-		from = to
-	}
-	return Page(blocks)
-}
-
 // Page sets blocks under each other, with an empty line between two. Empty blocks are left out.
 func Page(blocks []string) string {
 	blocks = slices.DeleteFunc(blocks, func(block string) bool { return block == "" })
@@ -222,4 +126,40 @@ func Shorten(list string, limit int) string {
 		return list
 	}
 	return list[:strings.LastIndexByte(list[:limit], ',')+1] + "…"
+}
+
+// Phrase is a piece of text in one tone.
+type Phrase = table.Phrase
+
+// colours are those of tones. A plain one has none.
+var colours = map[table.Tone]Colour{
+	table.Strong: Bold, table.Faint: Dim, table.Good: Green, table.Bad: Red, table.Doubt: Yellow,
+}
+
+// KindColour returns the colour of a verdict.
+func KindColour(kind stats.Kind) Colour { return colours[table.ToneOf(kind)] }
+
+// WrapPhrases returns the phrases as lines of at most this width; continuation lines of a phrase are indented.
+func WrapPhrases(phrases []Phrase, width int, opts Options) []string {
+	var lines []string
+	for _, phrase := range phrases {
+		words := strings.Fields(phrase.Text)
+		for i, word := range words {
+			room := width
+			if i > 0 {
+				room -= 2 // it may begin a continuation line
+			}
+			words[i] = Snip(word, room)
+		}
+		for line := range strings.Lines(Flow(words, " ", "  ", width)) {
+			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+			lines = append(lines, indent+opts.Paint(colours[phrase.Tone], strings.TrimSpace(line)))
+		}
+	}
+	return lines
+}
+
+// Title stands above a block.
+func Title(title string, opts Options) string {
+	return strings.Join(WrapPhrases([]Phrase{{Text: title, Tone: table.Strong}}, opts.Columns(), opts), "\n") + "\n"
 }
