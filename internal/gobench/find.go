@@ -61,8 +61,12 @@ func (s *Source) nothing() error {
 		return nil
 	}
 	err := errors.New("there is no benchmark to compare")
-	for i, w := range s.warnings {
+	const most = 3 // reasons: one for each benchmark would be many
+	for i, w := range s.warnings[:min(len(s.warnings), most)] {
 		err = fmt.Errorf("%w%s%s", err, []string{": ", "; "}[min(i, 1)], w.Message)
+	}
+	if more := len(s.warnings) - most; more > 0 {
+		err = fmt.Errorf("%w; and %d more", err, more)
 	}
 	return hint.With(err, "name packages, such as ./..., and look at --bench")
 }
