@@ -12,9 +12,6 @@ import (
 	"gorun/internal/units"
 )
 
-// errEndless is the reason why a command whose first execution lasts too long is not measured.
-var errEndless = errors.New("the command did not end")
-
 // errCut is the reason why a sample that the budget cut short is not judged.
 var errCut = errors.New("the budget ended during the sample")
 
@@ -34,14 +31,13 @@ func (d *driver) within(ctx context.Context, duration float64) (context.Context,
 	return context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 }
 
-// first returns a context for an execution. It ends after the default budget until an execution of the user's command
-// has ended: a server, for example, does not end by itself. With --samples, --timeout or no budget the user set the limit.
-func (d *driver) first(ctx context.Context) (context.Context, context.CancelFunc) {
-	o := d.options
-	if d.ends || !d.x.Words || o.budgeted || o.budget == 0 || o.changed("timeout") {
-		return context.WithCancel(ctx)
+// limit returns the time after which the user's command is ended, until an execution has ended by itself: a server, for example, does
+// not. It is the default budget. With --samples, --timeout or a budget, or without one, the user set the limit: 0.
+func (o *Options) limit() time.Duration {
+	if o.budgeted || o.changed("timeout") {
+		return 0
 	}
-	return context.WithTimeout(ctx, o.budget)
+	return o.budget
 }
 
 // endless returns the error of a user's command whose first execution did not end within the budget.
@@ -62,7 +58,7 @@ func (d *driver) ended(ctx, cut context.Context, what, remedy string, err error)
 		return nil
 	case ctx.Err() != nil:
 		return ErrInterrupted
-	case cut.Err() != nil && d.cut && !d.ends:
+	case errors.Is(err, errEndless), cut.Err() != nil && d.taker.cut && !d.taker.ends:
 		return d.endless()
 	case cut.Err() != nil:
 		return hint.Usage(hint.With(fmt.Errorf("--budget %v ended during %s", d.options.budget, what), remedy))
@@ -129,7 +125,7 @@ func (d *driver) heldRound() error {
 	switch {
 	case !judged || !d.options.budgeted || d.session.run.Partial || b.board.Rounds() > 0 || b.board.Done():
 		return nil
-	case d.cut && !d.ends:
+	case d.taker.cut && !d.taker.ends:
 		return d.endless()
 	}
 	taken, elapsed := float64(b.board.Taken()), d.elapsed()

@@ -52,7 +52,6 @@ func Child(ctx context.Context, experiments []experiment.Experiment, in io.Reade
 
 // sample takes the requested samples.
 func (r childRequest) sample(ctx context.Context, experiments []experiment.Experiment) (a childAnswer, err error) {
-	e := Env{Root: sysfs.Live(), Now: time.Now, Environ: os.Environ}
 	x, err := experiment.Find(experiments, r.Experiment)
 	if err != nil {
 		return a, err
@@ -69,45 +68,47 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		return a, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	watcher, warnings := measure.OpenWatcher(e.Root, r.CPUs, r.Threads)
+	watcher, warnings := measure.OpenWatcher(sysfs.Live(), r.CPUs, r.Threads)
 	defer func() { err = errors.Join(err, watcher.Close()) }()
-	d := &driver{
-		plan: plan{
-			x: x, cells: []experiment.Cell[any]{{Do: do}}, cpus: r.CPUs,
-			run: &result.Run{Seed: r.Seed, Warnings: warnings},
-		},
-		options: &Options{resultFlags: resultFlags{quiet: true}},
-		order:   newLaps(design{cells: 1, samples: r.Samples, budget: r.Budget}, experiment.InOrder),
-	}
-	d.session = &session{env: e, run: d.plan.run}
-	d.tally.begin(e.Now)
-	if d.sampler, err = x.Open(d.setting(), d.cellContents()); err != nil {
+	t := taker{cells: []experiment.Cell[any]{{Do: do}}, watcher: watcher}
+	if t.Sampler, err = x.Open(experiment.Setting{Environ: os.Environ(), Seed: r.Seed}, []any{do}); err != nil {
 		return a, err
 	}
-	defer func() { err = errors.Join(err, d.sampler.Close()) }()
-	if err := d.ready(ctx); err != nil {
+	defer func() { err = errors.Join(err, t.Close()) }()
+	prepared, err := t.prepare(ctx)
+	if err != nil {
 		return a, err
 	}
-	d.takeSample = d.watchedSampler(watcher)
+	a.Warnings = append(warnings, prepared...)
 	// The canary shows how fast the CPU was before the cell's own work, which leaves threads and garbage behind.
 	canary := measure.Canary()
 	for range r.Warmup.Executions {
-		if err := d.warmUp(ctx, r.Warmup.Seconds); err != nil {
+		if err := t.warmUp(ctx, r.Warmup.Seconds); err != nil {
 			return a, err
 		}
 	}
-	if err := d.sample(ctx); err != nil {
-		return a, err
+	begun := time.Now()
+	for i := range r.Samples {
+		if r.Budget > 0 && i > 0 && time.Since(begun).Seconds() >= r.Budget {
+			break
+		}
+		sample, err := t.take(ctx, 0)
+		if ctx.Err() != nil {
+			return a, ctx.Err()
+		}
+		if err != nil {
+			sample = result.InvalidSample(err)
+		}
+		a.Samples = append(a.Samples, sample)
 	}
-	run := d.session.run
 	if r.Warmup.Executions > 0 {
-		run.Samples[0].Quality.Signals.CanarySeconds = &canary
+		a.Samples[0].Quality.Signals.CanarySeconds = &canary
 	}
-	return childAnswer{Samples: run.Samples, Warnings: run.Warnings}, nil
+	return a, nil
 }
 
 // warmUp executes the child's cell once, and cuts it after this time; 0: no limit.
-func (d *driver) warmUp(ctx context.Context, seconds float64) error {
+func (t *taker) warmUp(ctx context.Context, seconds float64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (d *driver) warmUp(ctx context.Context, seconds float64) error {
 		cut, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 	}
 	defer cancel()
-	_, err := d.sampler.Sample(cut, d.cells[0].Do)
+	_, err := t.Sample(cut, t.cells[0].Do)
 	if ctx.Err() == nil && cut.Err() != nil {
 		return nil // an error, if any, comes from the cut
 	}

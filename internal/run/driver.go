@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +22,6 @@ import (
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
-	"gorun/internal/shell"
 )
 
 // plan is a run before anything has been opened or measured.
@@ -54,29 +50,24 @@ type childNeed struct {
 	refusal error // why the machine does not allow it
 }
 
-// sampleFunc takes one sample of a cell. An error makes the sample invalid.
-type sampleFunc func(ctx context.Context, cell int) (result.Sample, error)
-
 // driver executes a plan.
 type driver struct {
 	plan
 	*session
-	options    *Options
-	order      schedule
-	takeSample sampleFunc
-	sampler    experiment.Sampler[any] // nil if the plan is fresh
-	stops      measure.Stops           // of this process, if the plan is fresh
-	running    atomic.Int64            // the cell that is being sampled
-	sampled    []int                   // the cell of each sample
-	had        cpuset.Set              // CPUs of the run that this process could use when it began
-	lacked     bool                    // a wait for missing CPUs has failed
-	fault      error                   // the error of the latest sample that failed
-	before     float64                 // seconds that the run took before the resume
-	begun      time.Time               // the samples
-	spent      float64                 // seconds of the budget that the preparation took
-	executed   int                     // warm-ups of the sample in progress, or of the last one
-	cut        bool                    // the last execution of the user's command was ended
-	ends       bool                    // one ended by itself
+	options *Options
+	order   schedule
+	// takeSample takes one sample of a cell. An error makes the sample invalid.
+	takeSample func(ctx context.Context, cell int) (result.Sample, error)
+	taker      taker         // of this process; it has no sampler if the plan is fresh
+	stops      measure.Stops // of this process, if the plan is fresh
+	running    atomic.Int64  // the cell that is being sampled
+	sampled    []int         // the cell of each sample
+	had        cpuset.Set    // CPUs of the run that this process could use when it began
+	lacked     bool          // a wait for missing CPUs has failed
+	fault      error         // the error of the latest sample that failed
+	before     float64       // seconds that the run took before the resume
+	begun      time.Time     // the samples
+	spent      float64       // seconds of the budget that the preparation took
 
 	drawStanding func(result.Standing) // nil: no display
 	shown        time.Time             // when the standing was last computed
@@ -110,11 +101,10 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.checkOutputs(); err != nil {
 		return err
 	}
-	watch, err := d.settle()
-	if err != nil {
+	if err := d.settle(); err != nil {
 		return err
 	}
-	if err := d.open(ctx, watch); err != nil {
+	if err := d.open(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ErrInterrupted
 		}
@@ -166,71 +156,15 @@ func (d *driver) checkOutputs() error {
 	return output.Check(d.env.Stdout)
 }
 
-// outcome returns the error of a run whose result was shown; status is that of the user's command.
-func (d *driver) outcome(status error) error {
-	run := d.session.run
-	doubtful := func(sample result.Sample) bool {
-		return !sample.Partial && sample.Quality.Verdict != result.Valid // --duration cuts the last one
-	}
-	measured := func(sample result.Sample) bool { return sample.Quality.Verdict != result.Invalid }
-	switch {
-	case run.Partial:
-		return ErrInterrupted
-	case status != nil:
-		return status
-	case !d.passed && !slices.ContainsFunc(run.Samples, measured):
-		return d.failed("no sample is valid")
-	case !d.compares():
-		return d.failed("no cell is left to compare")
-	case run.Gate != nil && run.Gate.Result == result.GateFailed:
-		return ErrFailOn
-	case d.options.strict && slices.ContainsFunc(run.Samples, doubtful):
-		return ErrDoubtful
-	}
-	return nil
-}
-
-// printResume prints the command that continues an interrupted run, if it has a journal.
-func (d *driver) printResume() {
-	if !d.options.resumes || !d.journal.Regular() {
-		return
-	}
-	args := CommandLine(d.env.Args)
-	if !d.options.resume {
-		args = withFlags(args, "--resume")
-	}
-	fmt.Fprintf(d.env.Stderr, "gorun: resume with: %s\n", shell.Join(append(slices.Clone(d.env.Self.Argv), args...)))
-}
-
-// failed returns the error of a run without a result, with the last fault.
-func (d *driver) failed(what string) error {
-	run := d.session.run
-	if d.fault != nil {
-		return fmt.Errorf("%s: %w", what, d.fault)
-	}
-	for _, s := range slices.Backward(run.Samples) {
-		if s.Quality.Verdict == result.Invalid {
-			return fmt.Errorf("%s: %s", what, s.Quality.Reasons[0])
-		}
-	}
-	return errors.New(what)
-}
-
-// compares reports whether a judged run has a baseline and another cell that were not given up; true of other runs.
-func (d *driver) compares() bool {
-	b, judged := d.order.(*blocks)
-	return !judged || b.board.Compares()
-}
-
 // settle sets the CPUs and GOMAXPROCS of this process if it takes the samples itself, and adds the host and the tool to
 // the result.
-func (d *driver) settle() (watcher *measure.Watcher, err error) {
+func (d *driver) settle() (err error) {
 	run := d.session.run
 	here := d.x.Place == experiment.Here && !d.fresh
 	if here {
 		restore, err := confine(d.cpus, d.machine.Allowed(), d.resources.GOMAXPROCS)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		d.onClose(restore)
 	}
@@ -243,51 +177,26 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 	})
 	if run.Matrix != nil {
 		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if d.fresh {
-		return nil, nil
+		return nil
 	}
 	var warnings []result.Warning
 	if here {
-		watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
+		d.taker.watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
 	} else {
-		watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
+		d.taker.watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
 	}
-	d.onClose(watcher.Close)
+	d.onClose(d.taker.watcher.Close)
 	run.Warnings = append(run.Warnings, warnings...)
-	return watcher, nil
-}
-
-// confine restricts this process to its CPUs, and sets GOMAXPROCS; 0 leaves it to the runtime if the CPUs are the
-// inherited ones. restore undoes both. It returns an error if the process may no longer use the CPUs.
-func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err error) {
-	back := func() error { return nil }
-	is, unread := linux.GetAffinity(0)
-	if asked := !cpus.Equal(inherited); asked || unread == nil && !is.Equal(cpus) {
-		if back, err = placement.Confine(cpus); err != nil {
-			return nil, err
-		}
-		if procs == 0 && asked {
-			procs = cpus.Len()
-		}
-	}
-	// Setting it, even to the same value, keeps the runtime from changing it when threads are pinned.
-	before := runtime.GOMAXPROCS(0)
-	if procs == 0 {
-		procs = before
-	}
-	runtime.GOMAXPROCS(procs)
-	return func() error {
-		runtime.GOMAXPROCS(before)
-		return back()
-	}, nil
+	return nil
 }
 
 // open opens every output, so that an output that cannot be written is an error before anything is measured, and the
 // sampler.
-func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error) {
+func (d *driver) open(ctx context.Context) (err error) {
 	draw := chart.MatrixSVG
 	if d.x.Picture != nil && !d.matrix {
 		draw = d.x.Picture.Draw
@@ -302,17 +211,18 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 	if d.fresh {
 		d.takeSample = d.sampleInChild
 	} else {
-		if d.sampler, err = d.x.Open(d.setting(), d.cellContents()); err != nil {
+		if d.taker.Sampler, err = d.x.Open(d.setting(), d.cellContents()); err != nil {
 			return err
 		}
-		d.onClose(d.sampler.Close)
-		d.takeSample = d.watchedSampler(watcher)
+		d.onClose(d.taker.Close)
+		d.taker.cells, d.taker.words, d.taker.limit = d.cells, d.x.Words, d.options.limit()
+		d.takeSample = d.takeHere
 		if run := d.session.run; d.matrix && run.Host.ASLR == result.NoASLR {
-			if _, varied := experiment.Part[experiment.Varied](d.sampler); varied {
+			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {
 				run.Matrix.Padding = mostPadding
 			}
 		}
-		if of, ok := experiment.Part[experiment.Live](d.sampler); ok {
+		if of, ok := experiment.Part[experiment.Live](d.taker.Sampler); ok {
 			live = of.Live
 		}
 		if d.x.Place == experiment.Here {
@@ -386,7 +296,7 @@ func (d *driver) newOrder() (schedule, error) {
 	}
 	run.Matrix.Budget = o.budget.Seconds()
 	for _, s := range run.Samples {
-		d.ends = d.ends || !s.Partial
+		d.taker.ends = d.taker.ends || !s.Partial
 		d.tally.add(s)
 	}
 	board := d.resumed.Board()
@@ -433,92 +343,24 @@ func (d *driver) prepare(ctx context.Context) error {
 
 // ready prepares the sampler for its first sample.
 func (d *driver) ready(ctx context.Context) error {
-	p, ok := experiment.Part[experiment.Preparer](d.sampler)
-	if !ok {
+	if d.fresh {
 		return nil
 	}
-	warnings, err := p.Prepare(ctx)
+	warnings, err := d.taker.prepare(ctx)
 	if err == nil {
 		d.warn(warnings)
 	}
 	return err
 }
 
-// watchedSampler returns a sampleFunc that records what disturbed each sample.
-func (d *driver) watchedSampler(watcher *measure.Watcher) sampleFunc {
-	return func(ctx context.Context, cell int) (sample result.Sample, err error) {
-		dropped := 0
-		if d.matrix {
-			dropped = max(0, d.session.run.Matrix.Warmup)
-		}
-		for d.executed = 0; err == nil && d.executed <= dropped; d.executed++ {
-			sample, err = d.sampleWithHooks(ctx, watcher, cell)
-		}
-		return sample, err
+// takeHere takes a sample of a cell in this process, after the warm-ups of the design.
+func (d *driver) takeHere(ctx context.Context, cell int) (sample result.Sample, err error) {
+	dropped := 0
+	if d.matrix {
+		dropped = max(0, d.session.run.Matrix.Warmup)
 	}
-}
-
-// sampleWithHooks takes a sample, and calls the sampler's hooks before and after it. Each execution, be it a pilot, a
-// warm-up or a sample, begins here, and none does once ctx has ended.
-func (d *driver) sampleWithHooks(ctx context.Context, watcher *measure.Watcher, cell int) (sample result.Sample, err error) {
-	if err := ctx.Err(); err != nil {
-		return sample, err
-	}
-	defer func() {
-		if err != nil && ctx.Err() != nil {
-			err = ctx.Err() // it failed because it was ended
-		}
-	}()
-	if around, ok := d.sampler.(experiment.Surrounded[any]); ok {
-		defer func() { err = cmp.Or(err, around.After(ctx, d.cells[cell].Do)) }()
-		if err := around.Before(ctx, d.cells[cell].Do); err != nil {
-			return sample, err
-		}
-	}
-	finish := watcher.Watch()
-	if sample, err = d.sampleOn(ctx, cell); err != nil {
-		return sample, err
-	}
-	if sample.Quality.Verdict != result.Invalid { // an invalid sample is not judged
-		finish(&sample)
-	}
-	return sample, nil
-}
-
-// sampleOn takes a sample. If the machine's CPUs change during the sample, it is no longer the requested one and ends:
-// two processes that wait for each other by spinning, for example, take a thousand times as long on the only CPU left.
-// The user's command is not ended.
-func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, err error) {
-	cut, cancel := d.first(ctx)
-	defer cancel()
-	machine := placement.WatchMachine(func() {
-		if !d.x.Words {
-			cancel()
-		}
-	})
-	sample, err = d.sampler.Sample(cut, d.cells[cell].Do)
-	_, changes := machine.End()
-	if d.x.Words {
-		d.cut = cut.Err() != nil
-		if d.ends = d.ends || !d.cut; d.cut && ctx.Err() == nil {
-			return sample, d.endless()
-		}
-	}
-	ended := ctx.Err() == nil && cut.Err() != nil
-	if ended {
-		sample.Partial = false // the run continues: the sample ended because of a mismatch
-	}
-	switch {
-	case len(changes) == 0:
-	case err != nil && ended:
-		err = errors.New(strings.Join(changes, ", "))
-	case err != nil:
-		err = fmt.Errorf("%s during the sample: %w", strings.Join(changes, ", "), err)
-	case sample.Quality.Verdict == result.Invalid:
-		sample.Quality.Reasons = append(changes, sample.Quality.Reasons...)
-	default:
-		sample.Placement.Verified = false
-		sample.Placement.Mismatches = append(changes, sample.Placement.Mismatches...)
+	for executed := 0; err == nil && executed <= dropped; executed++ {
+		sample, err = d.taker.take(ctx, cell)
 	}
 	return sample, err
 }
@@ -564,8 +406,11 @@ func (d *driver) sample(ctx context.Context) error {
 		if err != nil && errors.Is(err, cut.Err()) {
 			break
 		}
-		if err != nil && (d.passed || errors.Is(err, errEndless)) {
-			return err // with passed, the user's command was not run at all
+		if errors.Is(err, errEndless) {
+			return d.endless()
+		}
+		if err != nil && d.passed {
+			return err // the user's command was not run at all
 		}
 		if err != nil {
 			d.fault, sample = err, result.InvalidSample(err)
@@ -613,7 +458,7 @@ const mostPadding = 4096
 // names. The padding is drawn for each sample on its own: what each cell gets then has the same distribution, in any order.
 // The kernel aligns the stack to 16 bytes.
 func (d *driver) vary(slot result.Slot) {
-	of, ok := experiment.Part[experiment.Varied](d.sampler)
+	of, ok := experiment.Part[experiment.Varied](d.taker.Sampler)
 	if !ok || !d.matrix {
 		return
 	}
@@ -652,61 +497,6 @@ func (d *driver) awaitCPUs(ctx context.Context, failed bool) {
 // elapsed returns how long the run has taken, in seconds, including the time before a resume.
 func (d *driver) elapsed() float64 { return d.before + d.env.Now().Sub(d.begun).Seconds() }
 
-// showProgress displays the progress of the run until stop is called.
-func (d *driver) showProgress() (stop func()) {
-	if d.options.quiet {
-		return func() {}
-	}
-	if d.schedule.Order == experiment.Blocks {
-		if !d.env.Progress.Terminal {
-			return func() {}
-		}
-		scoreboard := &term.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
-		d.drawStanding = scoreboard.Draw
-		return func() {
-			scoreboard.Erase()
-			d.drawStanding = nil // the result follows
-		}
-	}
-	p := term.Progress{
-		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
-		Now: func() string { return d.cells[d.running.Load()].Running },
-	}
-	if total := uint64(d.order.course().Samples); d.resources.Numbers > 0 && total > 0 {
-		if planned := d.resources.Numbers * total; planned/total == d.resources.Numbers {
-			p.Planned = planned
-		}
-	}
-	return p.Start(d.env.Stderr, d.env.Progress)
-}
-
-// showPreparing shows that the work before the first sample, such as a pilot, is in progress, until the returned
-// function is called.
-func (d *driver) showPreparing() (stop func()) {
-	if d.options.quiet {
-		return func() {}
-	}
-	p := term.Progress{What: "preparing the first sample", Live: func() (live result.Live) { return live }}
-	return p.Start(d.env.Stderr, d.env.Progress)
-}
-
-// showEvery is the time for which a standing is shown: it takes a millisecond to compute, which many samples do not.
-const showEvery = 100 * time.Millisecond
-
-// showStanding shows the standing of the cells of a judged run, on the terminal and in the metrics.
-func (d *driver) showStanding() {
-	board, ok := d.order.(*blocks)
-	if !ok || time.Since(d.shown) < showEvery {
-		return
-	}
-	d.shown = time.Now()
-	standing := board.board.Standing()
-	d.tally.setStanding(standing)
-	if d.drawStanding != nil {
-		d.drawStanding(standing)
-	}
-}
-
 // judge adds verdicts and summaries to the result.
 func (d *driver) judge() {
 	run := d.session.run
@@ -726,7 +516,7 @@ func (d *driver) judge() {
 
 // end closes the sampler. It returns the error that the run ends with after its result has been shown.
 func (d *driver) end() (status error) {
-	e, ok := experiment.Part[experiment.Ender](d.sampler)
+	e, ok := experiment.Part[experiment.Ender](d.taker.Sampler)
 	if !ok {
 		return nil
 	}

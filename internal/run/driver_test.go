@@ -547,7 +547,7 @@ func (v *varied) Sample(context.Context, any) (s result.Sample, err error) {
 func TestVary(t *testing.T) {
 	of := func(cells, padding int) []experiment.Variation {
 		r, v := newTestRun(t, experiment.Blocks, cells, Options{samples: 60 / (cells + 1)}), &varied{}
-		r.sampler, r.result().Matrix.Padding = v, padding
+		r.taker.Sampler, r.result().Matrix.Padding = v, padding
 		require.NoError(t, r.sample(t.Context()))
 		return v.of
 	}
@@ -728,15 +728,13 @@ func (unending) Sample(ctx context.Context, _ any) (result.Sample, error) {
 // The default budget ends the first execution of the user's command, and a --timeout is the user's own limit.
 func TestEndless(t *testing.T) {
 	r := newTestRun(t, experiment.Blocks, 2, Options{budget: time.Millisecond, changed: func(string) bool { return false }})
-	r.x.Words, r.sampler = true, unending{}
-	_, err := r.sampleOn(t.Context(), 0)
+	r.taker = taker{Sampler: unending{}, cells: r.cells, words: true, limit: r.options.limit()}
+	r.takeSample = r.taker.execute
+	err := r.sample(t.Context())
 	require.EqualError(t, err, "the command did not end within the default budget, 1ms")
 	assert.True(t, hint.IsUsage(err))
 	assert.Contains(t, hint.Of(err), "give --budget 100ms or more; if it does not, have each execution ended by --timeout")
 
 	r.options.changed = func(flag string) bool { return flag == "timeout" }
-	ctx, cancel := r.first(t.Context())
-	defer cancel()
-	_, limited := ctx.Deadline()
-	assert.False(t, limited)
+	assert.Zero(t, r.options.limit())
 }

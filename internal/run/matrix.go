@@ -593,13 +593,12 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		d := &driver{plan: p, options: &c.Options, session: &session{env: c.env, run: run}}
 		d.tally.begin(c.env.Now)
 		defer d.close(&err)
-		watcher, err := d.settle()
-		if err != nil {
+		if err := d.settle(); err != nil {
 			return err
 		}
 		d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{given: c.changed}
 		d.options.exportJSON, d.options.exportMarkdown = "", ""
-		if err := d.open(ctx, watcher); err != nil {
+		if err := d.open(ctx); err != nil {
 			return err
 		}
 		cut, cancel := d.within(ctx, 0)

@@ -1,0 +1,66 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorun/internal/result"
+	"gorun/internal/shell"
+)
+
+// outcome returns the error of a run whose result was shown; status is that of the user's command.
+func (d *driver) outcome(status error) error {
+	run := d.session.run
+	doubtful := func(sample result.Sample) bool {
+		return !sample.Partial && sample.Quality.Verdict != result.Valid // --duration cuts the last one
+	}
+	measured := func(sample result.Sample) bool { return sample.Quality.Verdict != result.Invalid }
+	switch {
+	case run.Partial:
+		return ErrInterrupted
+	case status != nil:
+		return status
+	case !d.passed && !slices.ContainsFunc(run.Samples, measured):
+		return d.failed("no sample is valid")
+	case !d.compares():
+		return d.failed("no cell is left to compare")
+	case run.Gate != nil && run.Gate.Result == result.GateFailed:
+		return ErrFailOn
+	case d.options.strict && slices.ContainsFunc(run.Samples, doubtful):
+		return ErrDoubtful
+	}
+	return nil
+}
+
+// printResume prints the command that continues an interrupted run, if it has a journal.
+func (d *driver) printResume() {
+	if !d.options.resumes || !d.journal.Regular() {
+		return
+	}
+	args := CommandLine(d.env.Args)
+	if !d.options.resume {
+		args = withFlags(args, "--resume")
+	}
+	fmt.Fprintf(d.env.Stderr, "gorun: resume with: %s\n", shell.Join(append(slices.Clone(d.env.Self.Argv), args...)))
+}
+
+// failed returns the error of a run without a result, with the last fault.
+func (d *driver) failed(what string) error {
+	run := d.session.run
+	if d.fault != nil {
+		return fmt.Errorf("%s: %w", what, d.fault)
+	}
+	for _, s := range slices.Backward(run.Samples) {
+		if s.Quality.Verdict == result.Invalid {
+			return fmt.Errorf("%s: %s", what, s.Quality.Reasons[0])
+		}
+	}
+	return errors.New(what)
+}
+
+// compares reports whether a judged run has a baseline and another cell that were not given up; true of other runs.
+func (d *driver) compares() bool {
+	b, judged := d.order.(*blocks)
+	return !judged || b.board.Compares()
+}

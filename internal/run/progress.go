@@ -1,0 +1,64 @@
+package run
+
+import (
+	"time"
+
+	"gorun/internal/experiment"
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+)
+
+// showProgress displays the progress of the run until stop is called.
+func (d *driver) showProgress() (stop func()) {
+	if d.options.quiet {
+		return func() {}
+	}
+	if d.schedule.Order == experiment.Blocks {
+		if !d.env.Progress.Terminal {
+			return func() {}
+		}
+		scoreboard := &term.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
+		d.drawStanding = scoreboard.Draw
+		return func() {
+			scoreboard.Erase()
+			d.drawStanding = nil // the result follows
+		}
+	}
+	p := term.Progress{
+		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
+		Now: func() string { return d.cells[d.running.Load()].Running },
+	}
+	if total := uint64(d.order.course().Samples); d.resources.Numbers > 0 && total > 0 {
+		if planned := d.resources.Numbers * total; planned/total == d.resources.Numbers {
+			p.Planned = planned
+		}
+	}
+	return p.Start(d.env.Stderr, d.env.Progress)
+}
+
+// showPreparing shows that the work before the first sample, such as a pilot, is in progress, until the returned
+// function is called.
+func (d *driver) showPreparing() (stop func()) {
+	if d.options.quiet {
+		return func() {}
+	}
+	p := term.Progress{What: "preparing the first sample", Live: func() (live result.Live) { return live }}
+	return p.Start(d.env.Stderr, d.env.Progress)
+}
+
+// showEvery is the time for which a standing is shown: it takes a millisecond to compute, which many samples do not.
+const showEvery = 100 * time.Millisecond
+
+// showStanding shows the standing of the cells of a judged run, on the terminal and in the metrics.
+func (d *driver) showStanding() {
+	board, ok := d.order.(*blocks)
+	if !ok || time.Since(d.shown) < showEvery {
+		return
+	}
+	d.shown = time.Now()
+	standing := board.board.Standing()
+	d.tally.setStanding(standing)
+	if d.drawStanding != nil {
+		d.drawStanding(standing)
+	}
+}

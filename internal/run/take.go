@@ -1,0 +1,136 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/linux"
+	"gorun/internal/measure"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+)
+
+// taker executes cells, in this process or in processes that it starts, and records what disturbed each execution. A run and a child
+// of a run take their samples by it.
+type taker struct {
+	experiment.Sampler[any]
+	cells   []experiment.Cell[any]
+	watcher *measure.Watcher
+	words   bool          // a cell is the user's command
+	limit   time.Duration // after which the user's command is ended, until one has ended by itself; 0: none
+
+	cut  bool // the last execution of the user's command was ended
+	ends bool // one ended by itself
+}
+
+// errEndless is the reason why a command whose first execution lasts too long is not measured.
+var errEndless = errors.New("the command did not end")
+
+// confine restricts this process to its CPUs, and sets GOMAXPROCS; 0 leaves it to the runtime if the CPUs are the
+// inherited ones. restore undoes both. It returns an error if the process may no longer use the CPUs.
+func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err error) {
+	back := func() error { return nil }
+	is, unread := linux.GetAffinity(0)
+	if asked := !cpus.Equal(inherited); asked || unread == nil && !is.Equal(cpus) {
+		if back, err = placement.Confine(cpus); err != nil {
+			return nil, err
+		}
+		if procs == 0 && asked {
+			procs = cpus.Len()
+		}
+	}
+	// Setting it, even to the same value, keeps the runtime from changing it when threads are pinned.
+	before := runtime.GOMAXPROCS(0)
+	if procs == 0 {
+		procs = before
+	}
+	runtime.GOMAXPROCS(procs)
+	return func() error {
+		runtime.GOMAXPROCS(before)
+		return back()
+	}, nil
+}
+
+// prepare has the sampler do its slow work before the first sample.
+func (t *taker) prepare(ctx context.Context) ([]result.Warning, error) {
+	p, ok := experiment.Part[experiment.Preparer](t.Sampler)
+	if !ok {
+		return nil, nil
+	}
+	return p.Prepare(ctx)
+}
+
+// take executes a cell once, and calls the sampler's hooks before and after it. Each execution, be it a pilot, a warm-up or a sample,
+// begins here, and none does once ctx has ended.
+func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err error) {
+	if err := ctx.Err(); err != nil {
+		return sample, err
+	}
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err() // it failed because it was ended
+		}
+	}()
+	if around, ok := t.Sampler.(experiment.Surrounded[any]); ok {
+		defer func() { err = cmp.Or(err, around.After(ctx, t.cells[cell].Do)) }()
+		if err := around.Before(ctx, t.cells[cell].Do); err != nil {
+			return sample, err
+		}
+	}
+	finish := t.watcher.Watch()
+	if sample, err = t.execute(ctx, cell); err != nil {
+		return sample, err
+	}
+	if sample.Quality.Verdict != result.Invalid { // an invalid sample is not judged
+		finish(&sample)
+	}
+	return sample, nil
+}
+
+// execute executes a cell. If the machine's CPUs change meanwhile, it is no longer the requested execution and ends: two processes
+// that wait for each other by spinning, for example, take a thousand times as long on the only CPU left. The user's command is not
+// ended for that.
+func (t *taker) execute(ctx context.Context, cell int) (sample result.Sample, err error) {
+	cut, cancel := context.WithCancel(ctx)
+	if t.limit > 0 && !t.ends {
+		cut, cancel = context.WithTimeout(ctx, t.limit)
+	}
+	defer cancel()
+	machine := placement.WatchMachine(func() {
+		if !t.words {
+			cancel()
+		}
+	})
+	sample, err = t.Sample(cut, t.cells[cell].Do)
+	_, changes := machine.End()
+	if t.words {
+		t.cut = cut.Err() != nil
+		if t.ends = t.ends || !t.cut; t.cut && ctx.Err() == nil {
+			return sample, errEndless
+		}
+	}
+	ended := ctx.Err() == nil && cut.Err() != nil
+	if ended {
+		sample.Partial = false // the run continues: the sample ended because of a mismatch
+	}
+	switch {
+	case len(changes) == 0:
+	case err != nil && ended:
+		err = errors.New(strings.Join(changes, ", "))
+	case err != nil:
+		err = fmt.Errorf("%s during the sample: %w", strings.Join(changes, ", "), err)
+	case sample.Quality.Verdict == result.Invalid:
+		sample.Quality.Reasons = append(changes, sample.Quality.Reasons...)
+	default:
+		sample.Placement.Verified = false
+		sample.Placement.Mismatches = append(changes, sample.Placement.Mismatches...)
+	}
+	return sample, err
+}
