@@ -210,7 +210,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Spec = s
 	r.Placement = "a thread pinned to each CPU of the row"
-	r.Schedule.Order = experiment.Shuffled
 	r.Resources.Threads = len(nodes)
 	r.Plan = func(p *result.Plan) { p.ContendRows = rows }
 	return r, nil

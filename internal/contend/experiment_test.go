@@ -31,7 +31,6 @@ func TestResolve(t *testing.T) {
 	r, err := resolve(t, "--op", "faa-go", "--load", "cpu-increase", "--rows", "1,4", "--count", "10", "--mem-node", "1")
 	require.NoError(t, err)
 	require.Len(t, r.Cells, 2)
-	assert.Equal(t, experiment.Shuffled, r.Schedule.Order)
 	assert.Equal(t, 5, r.Resources.Threads)
 	assert.Equal(t, "faa-go on CPUs 0-4", r.Cells[1].Running)
 	do := r.Cells[1].Do

@@ -114,12 +114,10 @@ type Order int
 
 // The kinds of schedules.
 const (
-	InOrder  Order = iota // laps over the cells, in order
-	Shuffled              // laps over the cells: the first in order, each later one shuffled
-	Blocks                // randomised complete blocks, judged after each round
-	Rows                  // all samples of a cell, then all of the next; not judged
-	Pairs                 // a fixed number of pairs of a cell and the baseline, judged at the end
-	Watch                 // samples of one cell follow each other, without warm-up, for Duration or until an interrupt
+	Turns  Order = iota // the cells in turns: the first round in order, each later one shuffled; not compared
+	Blocks              // randomised complete blocks, judged after each round
+	Rows                // all samples of a cell, then all of the next; not judged
+	Pairs               // a fixed number of pairs of a cell and the baseline, judged at the end
 )
 
 // Schedule describes the order of the cells of a plain run, and how they are compared.
@@ -128,8 +126,7 @@ type Schedule struct {
 	Title    string // of the comparison
 	Datum    string // the column that is compared; "": wall time
 	Baseline int    // index of the cell with which the others are compared
-	// Warmup is the number of executions of the first cell before a run in Blocks or Rows; in other orders each cell is
-	// warmed up. Samples are those of each cell, once the flags of the run are known; 0: until the differences are
+	// Samples are those of each cell, once the flags of the run are known; 0: until the differences are
 	// known. Resolve sets it if this schedule has another default than the experiment, which is then taken without a
 	// budget.
 	Samples  int
@@ -137,7 +134,8 @@ type Schedule struct {
 	Method   string  // of Pairs, in words
 	Open     bool    // rounds continue until the differences are known, unless --samples is given
 	Budget   float64 // seconds, if this schedule has another default than the experiment; 0: it has the same
-	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off, or in Watch no limit
+	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off
+	Watch    bool    // samples follow each other, without warm-up, for Duration or until an interrupt
 }
 
 // Sampler takes samples.

@@ -19,7 +19,8 @@ const (
 // Faults counts the invalid samples of each cell, so that a cell that cannot be measured is given up. The zero value is
 // ready for use.
 type Faults struct {
-	cells map[int]fault
+	cells   map[int]fault
+	givenUp int // number of cells
 }
 
 type fault struct {
@@ -50,23 +51,17 @@ func (f *Faults) Add(cell int, s result.Sample) {
 	} else {
 		c.row = 0
 	}
-	c.left = c.left || c.row == GivenUpAfter
+	if c.row == GivenUpAfter && !c.left {
+		c.left, f.givenUp = true, f.givenUp+1
+	}
 	f.cells[cell] = c
 }
 
 // GivenUp reports whether a cell is no longer sampled.
 func (f *Faults) GivenUp(cell int) bool { return f.cells[cell].left }
 
-// Left returns how many of the cells 0 to n−1 have not been given up.
-func (f *Faults) Left(n int) int {
-	left := 0
-	for cell := range n {
-		if !f.GivenUp(cell) {
-			left++
-		}
-	}
-	return left
-}
+// Left returns how many of n cells have not been given up.
+func (f *Faults) Left(n int) int { return n - f.givenUp }
 
 // Warnings returns a warning for each cell that was given up; names are those of all cells.
 func (f *Faults) Warnings(names []string) []result.Warning {

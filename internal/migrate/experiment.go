@@ -200,7 +200,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
-	r.Schedule = experiment.Schedule{Order: experiment.Shuffled}
 	if len(measured) > 1 {
 		r.Schedule = experiment.Schedule{
 			Order: experiment.Blocks, Title: compared, Datum: perAccess.Name, Open: true,

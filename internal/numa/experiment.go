@@ -232,7 +232,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if f.loadOnly {
 		r.Spec, r.Plan = f.spec(m, m.Sampling), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
 		r.Cells = []experiment.Cell[Cell]{{Do: c}}
-		r.Schedule = experiment.Schedule{Order: experiment.Watch, Duration: f.duration.Seconds()}
+		r.Schedule = experiment.Schedule{Watch: true, Duration: f.duration.Seconds()}
 		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
 		return r, nil
 	}
@@ -272,7 +272,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	switch {
 	case measurable == 1:
-		r.Schedule.Order = experiment.InOrder // no row to compare with
+		r.Schedule.Order = experiment.Turns // no row to compare with
 	case f.blocks:
 		r.Schedule.Order = experiment.Rows
 	}

@@ -156,7 +156,7 @@ func TestResolveSchedule(t *testing.T) {
 		"mem": "float", "cpu": "float", "numa-balancing": "keep", "preferred-node": "none", "precision": "1%",
 	}
 	r := resolved(t, "qemu-numa2", one)
-	assert.Equal(t, experiment.InOrder, r.Schedule.Order, "a single row takes no turns")
+	assert.Equal(t, experiment.Turns, r.Schedule.Order, "a single row takes no turns")
 	assert.Zero(t, r.Spec.(map[string]any)["samples"], "as many as are needed")
 
 	r = resolved(t, "qemu-numa2", map[string]string{"blocks": "true", "samples": "3"})
@@ -167,7 +167,7 @@ func TestResolveSchedule(t *testing.T) {
 	assert.NotEqual(t, asBefore, r.Cells[0].Do.balancing())
 
 	r = resolved(t, "qemu-numa2", map[string]string{"load-only": "true", "duration": "90s"})
-	assert.Equal(t, experiment.Schedule{Order: experiment.Watch, Duration: 90}, r.Schedule)
+	assert.Equal(t, experiment.Schedule{Watch: true, Duration: 90}, r.Schedule)
 	require.Len(t, r.Cells, 1)
 	assert.True(t, r.Cells[0].Do.LoadOnly)
 	var run result.Run

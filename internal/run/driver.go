@@ -292,7 +292,7 @@ func (d *driver) newOrder() (schedule, error) {
 		duration: d.schedule.Duration, seed: run.Seed, names: names,
 	}
 	if d.resumed == nil {
-		return newSchedule(run, d.x.Columns, d.schedule.Order, shared, d.schedule)
+		return newSchedule(run, d.x.Columns, shared, d.schedule)
 	}
 	run.Matrix.Budget = o.budget.Seconds()
 	for _, s := range run.Samples {
@@ -384,7 +384,7 @@ func (d *driver) sample(ctx context.Context) error {
 			}
 		}
 	}
-	interrupted := func() bool { return ctx.Err() != nil && d.schedule.Order != experiment.Watch }
+	interrupted := func() bool { return ctx.Err() != nil && !d.schedule.Watch }
 	complete := false
 	for {
 		slot, more := d.order.next(d.elapsed())
@@ -506,7 +506,7 @@ func (d *driver) judge() {
 		d.order.judge()
 		return
 	}
-	if d.schedule.Order == experiment.Shuffled {
+	if d.schedule.Order == experiment.Turns {
 		sortByCell(run.Samples, d.sampled)
 	}
 	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, if that is the figure

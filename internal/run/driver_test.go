@@ -51,7 +51,7 @@ func newTestRun(t testing.TB, order experiment.Order, cells int, o Options) *tes
 	}
 	for i := range cells {
 		r.cells = append(r.cells, experiment.Cell[any]{Do: i})
-		if order != experiment.InOrder && order != experiment.Shuffled {
+		if order != experiment.Turns {
 			name := fmt.Sprintf("n=%d", i)
 			run.Cells = append(run.Cells, result.Cell{Name: name, Flags: map[string]string{"n": name}})
 		}
@@ -103,7 +103,7 @@ func codes(run *result.Run) (all []string) {
 }
 
 func TestSamplesAfterTheWarmup(t *testing.T) {
-	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 3, warmup: 1})
+	r := newTestRun(t, experiment.Turns, 1, Options{samples: 3, warmup: 1})
 	r.takes = func(taken, _ int) time.Duration { return time.Duration(9-8*min(taken, 1)) * time.Second }
 	require.NoError(t, r.sample(t.Context()))
 	run := r.result()
@@ -131,7 +131,7 @@ func TestBudget(t *testing.T) {
 		"no warm-up":   {time.Second, time.Minute, 1, 1, 1, "no-warmup"},
 		"one sample":   {time.Second, time.Minute, 0, 1, 1, "budget"},
 	} {
-		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: c.warmup, budget: c.budget})
+		r := newTestRun(t, experiment.Turns, 1, Options{samples: 100, warmup: c.warmup, budget: c.budget})
 		r.takes = func(int, int) time.Duration { return c.takes }
 		require.NoError(t, r.sample(t.Context()))
 		assert.Equal(t, c.taken, r.taken, name)
@@ -144,7 +144,7 @@ func TestBudget(t *testing.T) {
 // An interrupt keeps all samples, including the one in progress.
 func TestInterrupt(t *testing.T) {
 	for _, at := range []int{1, 2, 3} {
-		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
+		r := newTestRun(t, experiment.Turns, 1, Options{samples: 100, warmup: 1})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.spoil = func(s *result.Sample, taken, _ int) {
 			if taken+1 == at {
@@ -172,9 +172,7 @@ func (f *interrupting) MarshalJSON() ([]byte, error) {
 
 // An interrupt while the journal is written ends the run as one during a sample does. The sample is complete.
 func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
-	for _, order := range []experiment.Order{
-		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
-	} {
+	for _, order := range []experiment.Order{experiment.Turns, experiment.Blocks, experiment.Rows, experiment.Pairs} {
 		r := newTestRun(t, order, 2, Options{samples: 5})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.spoil = func(s *result.Sample, taken, _ int) {
@@ -196,7 +194,7 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 func TestInterruptBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, order := range []experiment.Order{experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows} {
+	for _, order := range []experiment.Order{experiment.Turns, experiment.Blocks, experiment.Rows} {
 		r := newTestRun(t, order, 2, Options{samples: 100})
 		r.before = func(context.Context, int) error { panic("it was too late") }
 		require.NoError(t, r.sample(ctx))
@@ -215,8 +213,8 @@ func TestWatch(t *testing.T) {
 	}{
 		"for its duration": {5, nil, 5}, "until an interrupt": {0, nil, 4}, "not worth keeping": {0, context.Canceled, 3},
 	} {
-		r := newTestRun(t, experiment.Watch, 1, Options{warmup: 3})
-		r.plan.schedule.Duration = c.duration
+		r := newTestRun(t, experiment.Turns, 1, Options{warmup: 3})
+		r.plan.schedule.Watch, r.plan.schedule.Duration = true, c.duration
 		var err error
 		r.driver.order, err = r.newOrder()
 		require.NoError(t, err)
@@ -240,7 +238,7 @@ func TestWatch(t *testing.T) {
 // With a duration, the sampler's context ends when the time is over, and that is not an interrupt.
 func TestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which time passes only while all goroutines wait, so a slow machine makes no difference
-		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 1})
+		r := newTestRun(t, experiment.Turns, 1, Options{samples: 1})
 		r.plan.schedule.Duration = 0.020
 		var err error
 		r.driver.order, err = r.newOrder()
@@ -262,9 +260,7 @@ func TestDuration(t *testing.T) {
 
 // A failed sample costs only that sample, in every schedule.
 func TestFaultCostsItsSample(t *testing.T) {
-	for _, order := range []experiment.Order{
-		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
-	} {
+	for _, order := range []experiment.Order{experiment.Turns, experiment.Blocks, experiment.Rows, experiment.Pairs} {
 		whole := newTestRun(t, order, 2, Options{samples: 5})
 		require.NoError(t, whole.sample(t.Context()))
 		for at := range 6 {
@@ -295,7 +291,7 @@ func TestFaultCostsItsSample(t *testing.T) {
 // A cell that fails three times in a row is given up, and the others go on.
 func TestCellIsGivenUp(t *testing.T) {
 	for order, left := range map[experiment.Order]int{
-		experiment.InOrder: 2, experiment.Shuffled: 2, experiment.Blocks: 2, experiment.Rows: 2, experiment.Pairs: 0,
+		experiment.Turns: 2, experiment.Blocks: 2, experiment.Rows: 2, experiment.Pairs: 0,
 	} {
 		cells := 3
 		if order == experiment.Pairs {
@@ -333,15 +329,13 @@ func TestCellIsGivenUp(t *testing.T) {
 // A run without a valid sample has failed, and ends before all samples are taken.
 func TestNoValidSample(t *testing.T) {
 	for _, order := range []experiment.Order{
-		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs, experiment.Watch,
+		experiment.Turns, experiment.Blocks, experiment.Rows, experiment.Pairs,
 	} {
 		r := newTestRun(t, order, 2, Options{samples: 50})
 		r.before = func(context.Context, int) error { return hint.With(errors.New("no such CPU"), "give another") }
 		require.NoError(t, r.sample(t.Context()))
 		assert.LessOrEqual(t, len(r.result().Samples), 6)
-		if order != experiment.Watch { // its only cell is not compared
-			r.judge()
-		}
+		r.judge()
 		err := r.outcome(nil)
 		require.EqualError(t, err, "no sample is valid: no such CPU")
 		assert.Equal(t, "give another", hint.Of(err))
@@ -350,7 +344,7 @@ func TestNoValidSample(t *testing.T) {
 
 // The outcome of a run: an interrupt first, then the command's own status, then the quality of the samples.
 func TestOutcome(t *testing.T) {
-	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 5, strict: true})
+	r := newTestRun(t, experiment.Turns, 1, Options{samples: 5, strict: true})
 	r.spoil = func(s *result.Sample, taken, _ int) {
 		if taken == 1 {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
@@ -375,7 +369,7 @@ func TestOutcome(t *testing.T) {
 // A journal that cannot be written ends the run, which is then judged and shown like an interrupted one, before the
 // error.
 func TestJournalFails(t *testing.T) {
-	for _, order := range []experiment.Order{experiment.InOrder, experiment.Rows, experiment.Blocks} {
+	for _, order := range []experiment.Order{experiment.Turns, experiment.Rows, experiment.Blocks} {
 		var shown bytes.Buffer
 		out := resultFlags{format: "json", out: "run.jsonl"}
 		r := newTestRun(t, order, 2, Options{samples: 5, resultFlags: out, resumes: true})
@@ -391,7 +385,7 @@ func TestJournalFails(t *testing.T) {
 		err := r.finish(t.Context(), r.options)
 		require.ErrorIs(t, err, os.ErrClosed)
 		require.ErrorContains(t, err, "cannot write --out run.jsonl: ")
-		assert.Equal(t, order != experiment.InOrder, strings.Contains(hint.Of(err), "--resume"), "where there is one")
+		assert.Equal(t, order != experiment.Turns, strings.Contains(hint.Of(err), "--resume"), "where there is one")
 		assert.Contains(t, shown.String(), `"partial": true`)
 	}
 }
@@ -399,7 +393,7 @@ func TestJournalFails(t *testing.T) {
 // The warm-ups and the first lap are in the cells' order, and each later lap is in an order that the seed decides.
 func TestShuffledLaps(t *testing.T) {
 	order := func(seed uint64) (cells []int) {
-		r := newTestRun(t, experiment.Shuffled, 5, Options{samples: 4, warmup: 1})
+		r := newTestRun(t, experiment.Turns, 5, Options{samples: 4, warmup: 1})
 		r.result().Seed = seed
 		r.driver.order, _ = r.newOrder()
 		r.spoil = func(_ *result.Sample, _, cell int) { cells = append(cells, cell) }
@@ -420,7 +414,7 @@ func TestShuffledLaps(t *testing.T) {
 // The wall times of a single cell are summarised, unless the run has another main figure.
 func TestSummaryOfOneCell(t *testing.T) {
 	for datum, want := range map[string]bool{"": true, "ns": false} {
-		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 2})
+		r := newTestRun(t, experiment.Turns, 1, Options{samples: 2})
 		r.x.Datum = datum
 		require.NoError(t, r.sample(t.Context()))
 		r.judge()
@@ -643,7 +637,7 @@ func TestBudgetHoldsARound(t *testing.T) {
 		assert.Equal(t, c.want != "", hint.IsUsage(err), name)
 		assert.Equal(t, c.want, hint.Of(err), name)
 	}
-	assert.NoError(t, newTestRun(t, experiment.InOrder, 2, Options{budget: time.Second, budgeted: true}).holdsRound(1, 3))
+	assert.NoError(t, newTestRun(t, experiment.Turns, 2, Options{budget: time.Second, budgeted: true}).holdsRound(1, 3))
 	for seconds, want := range map[float64]string{0.21: "300ms", 0.3: "300ms", 12.1: "13s", 41: "45s", 61: "1m30s", 120: "2m", 3601: "1h10m"} {
 		assert.Equal(t, want, typed(seconds))
 	}

@@ -165,10 +165,10 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		return p, errNothing
 	}
 	s := r.Schedule
-	if s.Order == experiment.InOrder || s.Order == experiment.Shuffled || len(p.cells) == 1 {
-		if len(p.cells) == 1 && s.Order != experiment.Watch {
+	if s.Order == experiment.Turns || len(p.cells) == 1 {
+		if len(p.cells) == 1 {
 			// A single cell is not compared, so no difference decides when it is sampled enough.
-			p.schedule.Order, p.schedule.Samples = experiment.InOrder, c.samples
+			p.schedule.Order, p.schedule.Samples = experiment.Turns, c.samples
 		}
 		return p, nil
 	}

@@ -31,21 +31,6 @@ type schedule interface {
 	warnings() []result.Warning
 }
 
-// uncut is the advice where the budget ended before all planned samples were taken.
-const uncut = "give a longer --budget, or --samples without --budget for a fixed number"
-
-// laps takes the cells in turn: a plain run, whose cells are not compared.
-type laps struct {
-	design
-	order  []int
-	random *rand.Rand // nil: every lap has the same order
-	lap    int        // number of complete laps, including warm-ups
-	at     int        // position in order, in the lap in progress
-	kept   int
-	early  bool // a warm-up used up the time and became the sample
-	cut    bool // the last sample was cut short
-}
-
 // design holds what schedules share.
 type design struct {
 	cells    int
@@ -60,164 +45,154 @@ type design struct {
 	figures  []matrix.Figure // by which the cells of the run are compared
 }
 
-// judge does nothing: there are no cells.
-func (d *design) judge() {}
-
-// warnings returns the warnings of a schedule that ends when it is complete or no cell is left.
-func (d *design) warnings() []result.Warning { return d.faults.Warnings(d.names) }
-
 func (d *design) spend(seconds float64) {
 	if d.budget > 0 {
 		d.budget = max(math.SmallestNonzeroFloat64, d.budget-seconds) // 0: no limit
 	}
 }
 
-func newLaps(d design, order experiment.Order) *laps {
-	l := &laps{design: d}
+// turns takes the cells in a given order: round by round, or in Rows one cell again and again and then the next.
+type turns struct {
+	design
+	kind   experiment.Order
+	first  []int      // of Pairs: the cell that comes first, by round
+	random *rand.Rand // of Turns
+	order  []int      // of the cells in the round in progress
+	round  int        // number of complete rounds, including warm-ups
+	at     int        // position in order
+	kept   []int      // samples of each cell
+	taken  int        // samples of all cells
+	early  bool       // a warm-up used up the time and became the sample
+	late   bool       // in Rows, a cell used up its part of the budget
+	cut    bool       // the last sample was cut short
+}
+
+func newTurns(d design, s experiment.Schedule) *turns {
+	t := &turns{design: d, kind: s.Order, first: slices.Clone(s.First), kept: make([]int, d.cells)}
 	for cell := range d.cells {
-		l.order = append(l.order, cell)
+		t.order = append(t.order, cell)
 	}
-	if order == experiment.Shuffled {
-		l.random = rand.New(rand.NewPCG(d.seed, 0))
+	t.random = rand.New(rand.NewPCG(d.seed, 0))
+	if s.Watch {
+		t.samples, t.warmup = math.MaxInt, 0
 	}
-	return l
+	if t.kind != experiment.Turns {
+		t.warmup = 0
+	}
+	t.begin()
+	return t
 }
 
-func (l *laps) over(elapsed float64) bool {
-	return l.budget > 0 && elapsed >= l.budget || l.duration > 0 && elapsed >= l.duration
+// begin sets the order of the round. In turns, the warm-ups and the first round follow the cells' order.
+func (t *turns) begin() {
+	switch {
+	case t.kind == experiment.Pairs && t.round < len(t.first):
+		t.order = []int{t.first[t.round], 1 - t.first[t.round]}
+	case t.kind == experiment.Turns && t.round > t.warmup:
+		t.random.Shuffle(t.cells, func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
+	}
 }
 
-func (l *laps) next(elapsed float64) (slot result.Slot, more bool) {
-	if l.early || l.kept > 0 && l.over(elapsed) || l.faults.Left(l.cells) == 0 {
+// complete reports whether no sample is left, or none can be taken.
+func (t *turns) complete() bool {
+	left := t.faults.Left(t.cells)
+	switch {
+	case t.early || left == 0 || t.kind == experiment.Pairs && left < t.cells:
+		return true
+	case t.kind == experiment.Rows:
+		return t.at == t.cells
+	}
+	return t.duration == 0 && t.round-t.warmup >= t.samples
+}
+
+func (t *turns) over(elapsed float64) bool {
+	return t.budget > 0 && elapsed >= t.budget || t.duration > 0 && elapsed >= t.duration
+}
+
+func (t *turns) next(elapsed float64) (slot result.Slot, more bool) {
+	byRow := t.kind == experiment.Rows
+	if !byRow && t.taken > 0 && t.over(elapsed) {
 		return slot, false
 	}
-	for l.at < l.cells && l.faults.GivenUp(l.order[l.at]) {
-		l.advance()
+	for ; !t.complete(); t.advance() {
+		cell := t.order[t.at]
+		late := byRow && t.kept[cell] > 0 && t.budget > 0 && elapsed > t.budget*float64(cell+1)/float64(t.cells)
+		if t.late = t.late || late; !late && !t.faults.GivenUp(cell) {
+			return result.Slot{Cell: cell, Round: t.kept[cell]}, true
+		}
 	}
-	if l.duration == 0 && l.lap >= l.warmup+l.samples {
-		return slot, false
-	}
-	return result.Slot{Cell: l.order[l.at], Round: max(0, l.lap-l.warmup)}, true
+	return slot, false
 }
 
-// advance goes to the next place of the lap, or to the next lap. The warm-ups and the first round follow the cells'
-// order.
-func (l *laps) advance() {
-	if l.at++; l.at < l.cells {
-		return
-	}
-	l.at, l.lap = 0, l.lap+1
-	if l.random != nil && l.lap > l.warmup {
-		l.random.Shuffle(l.cells, func(i, j int) { l.order[i], l.order[j] = l.order[j], l.order[i] })
+// advance goes to the next cell.
+func (t *turns) advance() {
+	if t.at++; t.at == t.cells && t.kind != experiment.Rows {
+		t.at, t.round = 0, t.round+1
+		t.begin()
 	}
 }
 
-func (l *laps) check(_ *result.Sample, elapsed float64) (counts bool) {
-	l.early = l.lap < l.warmup && l.over(elapsed)
-	return l.early || l.lap >= l.warmup
+func (t *turns) check(_ *result.Sample, elapsed float64) (counts bool) {
+	t.early = t.round < t.warmup && t.over(elapsed)
+	return t.early || t.round >= t.warmup
 }
 
-func (l *laps) add(s result.Sample, _ float64) error {
-	l.cut = s.Partial
-	l.faults.Add(l.order[l.at], s)
-	if l.early || l.lap >= l.warmup {
-		l.kept++
+func (t *turns) add(s result.Sample, _ float64) error {
+	cell := t.order[t.at]
+	t.cut = s.Partial
+	t.faults.Add(cell, s)
+	if t.early || t.round >= t.warmup {
+		t.kept[cell]++
+		t.taken++
 	}
-	l.advance()
+	if t.kind != experiment.Rows || t.kept[cell] == t.samples {
+		t.advance()
+	}
 	return nil
 }
 
-func (l *laps) course() result.Course {
-	c := result.Course{Budget: l.budget, Duration: l.duration}
-	if l.duration == 0 {
-		c.Samples = (l.samples + l.warmup) * l.cells
+func (t *turns) judge() {
+	switch t.kind {
+	case experiment.Rows:
+		matrix.Summarise(t.run, t.figures)
+	case experiment.Pairs:
+		matrix.JudgePairs(t.run, t.figures)
+	}
+}
+
+func (t *turns) course() result.Course {
+	c := result.Course{Budget: t.budget, Duration: t.duration}
+	if t.duration == 0 && t.samples < math.MaxInt {
+		c.Samples = (t.samples + t.warmup) * t.cells
 	}
 	return c
 }
 
-func (l *laps) warnings() []result.Warning {
-	warnings := l.design.warnings()
+// uncut is the advice where the budget ended before all planned samples were taken.
+const uncut = "give a longer --budget, or --samples without --budget for a fixed number"
+
+func (t *turns) warnings() []result.Warning {
+	warnings := t.faults.Warnings(t.names)
 	switch {
-	case l.early:
+	case t.early:
 		warnings = append(warnings, result.Warning{
 			Code:    "no-warmup",
 			Message: "the first execution used up the time, so it is the sample and no warm-up was dropped",
 			Hint:    "give a longer --budget or --duration, or --samples without them",
 		})
-	case l.duration == 0 && l.cut:
+	case t.budget == 0 || t.duration > 0:
+	case t.cut:
 		warnings = append(warnings, result.Warning{
 			Code: "budget", Message: "the budget ended during a sample, which is cut short",
 			Hint: "give a longer --budget, or less work",
 		})
-	case l.duration == 0 && l.faults.Left(l.cells) > 0 && l.lap < l.warmup+l.samples:
+	case t.late || !t.complete():
 		warnings = append(warnings, result.Warning{
 			Code: "budget", Message: "the budget ended before all samples were taken", Hint: uncut,
 		})
 	}
 	return warnings
 }
-
-// rows takes all samples of one cell, then all of the next. Each cell has its share of the budget.
-type rows struct {
-	design
-	cell, round int
-}
-
-func (r *rows) next(elapsed float64) (slot result.Slot, more bool) {
-	late := r.budget > 0 && r.round > 0 && elapsed > r.budget*float64(r.cell+1)/float64(r.cells)
-	if r.round == r.samples || late || r.faults.GivenUp(r.cell) {
-		r.cell, r.round = r.cell+1, 0
-	}
-	return result.Slot{Cell: r.cell, Round: r.round}, r.cell < r.cells
-}
-
-func (r *rows) check(*result.Sample, float64) bool { return true }
-
-func (r *rows) add(s result.Sample, _ float64) error {
-	r.faults.Add(s.Cell, s)
-	r.cell, r.round = s.Cell, s.Round+1
-	return nil
-}
-
-func (r *rows) judge() { matrix.Summarise(r.run, r.figures) }
-
-func (r *rows) course() result.Course {
-	return result.Course{Samples: r.samples * r.cells, Budget: r.budget}
-}
-
-// pairs takes both cells in each round, in the given order of the round, until one of the two is given up.
-type pairs struct {
-	design
-	first []int // the cell that goes first, by round
-	taken int
-}
-
-func (p *pairs) next(float64) (slot result.Slot, more bool) {
-	round := p.taken / 2
-	if round == len(p.first) || p.faults.Left(p.cells) < p.cells {
-		return slot, false
-	}
-	return result.Slot{Cell: p.cell(), Round: round}, true
-}
-
-// cell returns the next cell.
-func (p *pairs) cell() int {
-	first := p.first[p.taken/2]
-	if p.taken%2 == 1 {
-		return 1 - first
-	}
-	return first
-}
-
-func (p *pairs) check(*result.Sample, float64) bool { return true }
-
-func (p *pairs) add(s result.Sample, _ float64) error {
-	p.faults.Add(p.cell(), s)
-	p.taken++
-	return nil
-}
-func (p *pairs) judge()                { matrix.JudgePairs(p.run, p.figures) }
-func (p *pairs) course() result.Course { return result.Course{Samples: 2 * len(p.first)} }
 
 // blocks takes the samples that a board requests. The first round is always completed, as is a round that was begun
 // before a resume; after that, no round begins that would not end within the budget.
@@ -271,30 +246,17 @@ func (b *blocks) warnings() []result.Warning {
 	})
 }
 
-// watch takes samples of one cell until its duration or the run ends.
-type watch struct{ design }
-
-func (w *watch) next(elapsed float64) (slot result.Slot, more bool) {
-	return slot, (w.duration == 0 || elapsed < w.duration) && !w.faults.GivenUp(0)
-}
-func (w *watch) check(*result.Sample, float64) bool { return true }
-
-func (w *watch) add(s result.Sample, _ float64) error {
-	w.faults.Add(0, s)
-	return nil
-}
-func (w *watch) course() result.Course { return result.Course{Duration: w.duration} }
-
 // newSchedule makes the schedule of a run, and adds its description to the result.
-func newSchedule(run *result.Run, columns column.List, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {
+func newSchedule(run *result.Run, columns column.List, d design, s experiment.Schedule) (schedule, error) {
 	d.run = run
-	if run.Matrix != nil {
-		var err error
-		if d.figures, err = matrix.Figures(run.Matrix, columns); err != nil {
-			return nil, err
-		}
+	if run.Matrix == nil {
+		return newTurns(d, s), nil
 	}
-	switch order {
+	var err error
+	if d.figures, err = matrix.Figures(run.Matrix, columns); err != nil {
+		return nil, err
+	}
+	switch s.Order {
 	case experiment.Blocks:
 		board, err := matrix.NewBoard(run, columns)
 		if err != nil {
@@ -308,15 +270,11 @@ func newSchedule(run *result.Run, columns column.List, order experiment.Order, d
 			Method:     "row by row: drift makes rows differ, so none is judged",
 			BlockCells: 1,
 		}
-		return &rows{design: d}, nil
 	case experiment.Pairs:
 		run.Matrix.Order = result.Order{Design: result.Pairs, Method: s.Method, BlockCells: 2}
 		if len(s.First) > 0 {
 			run.Matrix.Order.First = [][]int{{s.First[0], 1 - s.First[0]}}
 		}
-		return &pairs{design: d, first: slices.Clone(s.First)}, nil
-	case experiment.Watch:
-		return &watch{design: d}, nil
 	}
-	return newLaps(d, order), nil
+	return newTurns(d, s), nil
 }
