@@ -10,7 +10,10 @@ import (
 // newAB is `gorun ab`, the short form of a matrix of commands.
 func newAB(e env) *cobra.Command {
 	x := command.Experiment
-	c, set := run.NewAB(e, x)
+	c, set := run.NewMatrix(e, x, &command.Commands{})
+	for _, flag := range []string{"name", "command"} {
+		set.Lookup(flag).Hidden = true // the positional arguments are the commands
+	}
 	x.Name, x.Args, x.Words = "ab", "'COMMAND A' 'COMMAND B'… [flags]", false
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.Short = "Compare two commands or more: is this build faster than that one?"

@@ -22,15 +22,15 @@ const mayImport = `
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
-	command             catalog column cpuset dedicate experiment guardian hint launch lazy linux measure placement render/view result shell stats table topology units
+	command             catalog column cpuset dedicate experiment guardian hint launch lazy linux matrix measure placement render/view result shell stats table topology units
 	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats table topology units
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
 	doctor              cgroup hint linux measure metrics render/term result stats sysfs table topology units
-	experiment          bytesize child column cpuset hint linux render/chart render/term render/view result table topology units
+	experiment          bytesize child column cpuset hint linux matrix render/chart render/term render/view result table topology units
 	futex               column cpuset csrc experiment hint linux measure placement result topology
-	gobench             column command experiment guardian hint launch lazy render/view result shell table units
+	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
 	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint lazy matrix result

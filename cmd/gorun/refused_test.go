@@ -94,7 +94,7 @@ var refusals = [...]struct{ line, says string }{
 	{`exec --mempolicy bind false`, `--mempolicy bind: the memory policy bind takes 1 to 65536 nodes, not 0`},
 	{`exec --preferred-node -2 false`, `--preferred-node -2: give at least -1`},
 	{`exec --placement everywhere false`, `--placement everywhere: no placement "everywhere"…there are unbound, one-cpu, smt-sib…`},
-	{`exec --placements foo -- false`, `--placements foo: --placement foo: no placement "foo"…there are unbound, one-cpu, smt-si…`},
+	{`exec --placements foo -- false`, `--placements foo: no placement "foo"…there are unbound, one-cpu, smt-si…`},
 	{`exec --placement one-cpu --mempolicy local false`, `--placement and --mempolicy exclude each other: a placement has its own`},
 	{`exec --metric '(x)' false`, `--metric needs to know whether a lower or a higher figure is better…add --better higher or --…`},
 	{`exec --better lower false`, `--better needs --metric`},

@@ -48,7 +48,7 @@ func plainCommand(e env, x experiment.Experiment) *cobra.Command {
 
 // matrixCommand is `gorun matrix EXPERIMENT`.
 func matrixCommand(e env, x experiment.Experiment) *cobra.Command {
-	c, set := run.NewMatrix(e, x)
+	c, set := run.NewMatrix(e, x, &run.File{Experiment: x.Name})
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.Short = "Compare cells of gorun " + x.Name
 	cmd.Long = "The cells are all combinations of the values of gorun " + x.Name + "'s flags: several values of a flag are\n" +

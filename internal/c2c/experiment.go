@@ -103,9 +103,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Running: fmt.Sprintf("CPUs %d and %d", pair.A, pair.B),
 		}
 	}
-	r.Spec = spec{
+	r.Spec = &spec{
 		Pairs: plan.Which, Method: f.method, MemNode: f.memNode, Each: plan.Each.Seconds(),
-		SamplingSpec: m.SamplingSpec(false),
+		SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Resources.Threads = len(cpus)

@@ -9,7 +9,6 @@ import (
 	"gorun/internal/column"
 	"gorun/internal/dedicate"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/topology"
 )
@@ -37,21 +36,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Place:  experiment.Started,
 	Single: []string{"stat", "placements", "device"},
-	Sweep: &experiment.Sweep{
-		Flag: "placement", List: "placements",
-		All: func(m experiment.Machine, text func(flag string) string) (names []string, err error) {
-			placements, err := newScope(m, memoryNodes(m)).placementsWith(text("device"))
-			if err != nil {
-				return nil, hint.Flag("device", text("device"), err)
-			}
-			for _, p := range placements {
-				names = append(names, p.Name)
-			}
-			return names, nil
-		},
+	Once: &experiment.Once{
+		Unless: "placements",
 		Needs: func(text func(flag string) string) bool {
 			_, nodes, _ := strings.Cut(text("mempolicy"), ":")
-			return text("dedicate") != "" || topology.SelectsDevice(nodes)
+			return text("placement")+text("dedicate") != "" || topology.SelectsDevice(nodes)
 		},
 	},
 	Judged:  column.List{column.CPU},

@@ -86,22 +86,36 @@ func TestBecome(t *testing.T) {
 	}
 }
 
-func TestSweepHasTheMachinesPlacements(t *testing.T) {
-	device := ""
-	text := func(flag string) string { return map[string]string{"device": device}[flag] }
-	names, err := Experiment.Sweep.All(recorded(t, "hybrid"), text)
+// --placements auto has a cell for each placement of the machine, and a list one for each of its names.
+func TestPlacementsAreCells(t *testing.T) {
+	names := func(host string, args ...string) (names []string, err error) {
+		r, err := resolve(t, recorded(t, host), append(args, "true")...)
+		for _, cell := range r.Cells {
+			assert.Equal(t, "--placement "+cell.Flags["placement"], cell.Name)
+			names = append(names, cell.Flags["placement"])
+		}
+		return names, err
+	}
+	all, err := names("hybrid", "--placements=auto")
 	require.NoError(t, err)
-	assert.Contains(t, names, "pcores")
-	assert.Len(t, names, 9)
+	assert.Contains(t, all, "pcores")
+	assert.Len(t, all, 9)
+	all, err = names("devices", "--placements=auto", "--device=ens5")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"unbound", "near-ens5", "far-ens5"}, all[:3])
+	all, err = names("hybrid", "--placements=pcores, unbound")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"pcores", "unbound"}, all)
 
-	device = "ens5"
-	names, err = Experiment.Sweep.All(recorded(t, "devices"), text)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"unbound", "near-ens5", "far-ens5"}, names[:3])
-	device = "eth9"
-	_, err = Experiment.Sweep.All(recorded(t, "devices"), text)
+	_, err = names("devices", "--placements=auto", "--device=eth9")
 	require.ErrorContains(t, err, "--device eth9: there is no device eth9")
 	assert.Contains(t, hint.Of(err), "ens5")
+	for list, want := range map[string]string{
+		"pcores": "one value cannot be compared", "pcores,pcores": "pcores is there twice", "nowhere": `no placement "nowhere"`,
+	} {
+		_, err = names("hybrid", "--placements="+list)
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // Memory near to a device is that of its node. The machine is read only for device selectors, not for node numbers.
@@ -124,7 +138,7 @@ func TestMempolicyOfDevice(t *testing.T) {
 		require.ErrorContains(t, err, want, policy)
 	}
 	for policy, want := range map[string]bool{"bind:near:eth0": true, "bind:0,far:x": true, "bind:0": false, "local": false, "": false} {
-		needs := Experiment.Sweep.Needs(func(flag string) string { return map[string]string{"mempolicy": policy}[flag] })
+		needs := Experiment.Once.Needs(func(flag string) string { return map[string]string{"mempolicy": policy}[flag] })
 		assert.Equal(t, want, needs, policy)
 	}
 }

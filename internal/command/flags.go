@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"gorun/internal/catalog"
@@ -124,6 +125,8 @@ func (f *flags) Validate() error {
 	switch {
 	case f.placements != "" && f.placement != "":
 		return hint.Usagef("--placement and --placements exclude each other")
+	case f.placements != "" && f.mempolicy != "":
+		return hint.Usagef("--placements and --mempolicy exclude each other: a placement has its own")
 	case f.all && f.dedicate == "":
 		return hint.Usagef("--all is about --dedicate, which was not given")
 	case f.placement != "" && f.dedicates():
@@ -153,20 +156,14 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if request != nil {
 		m.CPUs = cpuset.Of(request.CPU)
 	}
+	if f.placements != "" {
+		return f.compare(m)
+	}
 	s, err := f.Placed(m)
 	if err != nil {
 		return r, err
 	}
-	cell := experiment.Cell[Cell]{
-		Do: Cell{
-			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.Setting,
-			Timeout: f.timeout, Metrics: f.metrics,
-			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
-			Dedicate:   request,
-		},
-		Lines: &s.Lines, Chosen: s.Chosen, CPUs: s.Described(m),
-	}
-	r.Cells = []experiment.Cell[Cell]{cell}
+	r.Cells = []experiment.Cell[Cell]{f.cell(m, s, request)}
 	r.Placement = s.String()
 	if request != nil {
 		r.Placement += ", others moved off"
@@ -195,6 +192,68 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Become = func(environ []string) error { return launch.Exec(s.Setting, f.argv, environ) }
 	}
 	return r, nil
+}
+
+// cell returns the cell of a setting.
+func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request) experiment.Cell[Cell] {
+	return experiment.Cell[Cell]{
+		Do: Cell{
+			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.Setting,
+			Timeout: f.timeout, Metrics: f.metrics,
+			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
+			Dedicate:   request,
+		},
+		Lines: &s.Lines, Chosen: s.Chosen, CPUs: s.Described(m),
+	}
+}
+
+// compare resolves --placements: a cell for each.
+func (f *flags) compare(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	placements, err := f.listed(newScope(m, memoryNodes(m)))
+	if err != nil {
+		return r, err
+	}
+	if len(placements) == 1 {
+		return r, hint.With(fmt.Errorf("nothing to compare: CPUs %s allow only one placement, %s", m.CPUs, placements[0].Name),
+			"give more CPUs, or compare other settings by gorun matrix exec")
+	}
+	for _, p := range placements {
+		s, err := f.placedIn(m, p)
+		if err != nil {
+			return r, err
+		}
+		cell := f.cell(m, s, nil)
+		cell.Name, cell.Flags = "--placement "+p.Name, map[string]string{"placement": p.Name}
+		r.Cells = append(r.Cells, cell)
+	}
+	r.Judged, r.Warnings = f.judged, f.withoutEffect(m)
+	return r, nil
+}
+
+// listed returns the placements of --placements.
+func (f *flags) listed(of scope) (placements []Placement, err error) {
+	if f.placements == "auto" {
+		if placements, err = of.placementsWith(f.device); err != nil {
+			err = hint.Flag("device", f.device, err)
+		}
+		return placements, err
+	}
+	names := strings.Split(f.placements, ",")
+	refuse := func(err error) ([]Placement, error) { return nil, hint.Flag("placements", f.placements, err) }
+	for i, name := range names {
+		name = strings.TrimSpace(name)
+		if slices.ContainsFunc(placements, func(p Placement) bool { return p.Name == name }) {
+			return refuse(fmt.Errorf("%s is there twice", name))
+		}
+		p, err := of.lookup(name)
+		if err != nil {
+			return refuse(err)
+		}
+		if placements = append(placements, p); len(names) == 1 && i == 0 {
+			return refuse(hint.With(errors.New("one value cannot be compared"), "give several, joined by commas, or auto"))
+		}
+	}
+	return placements, nil
 }
 
 // withoutEffect returns warnings about settings that the kernel accepts but ignores.

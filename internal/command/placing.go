@@ -68,6 +68,11 @@ func (p *Placing) Placed(m experiment.Machine) (s Placed, err error) {
 	case m.Machine != nil && !m.CPUs.Equal(m.Allowed()):
 		of.CPUs = m.CPUs
 	}
+	return p.placedIn(m, of)
+}
+
+// placedIn returns the setting that the other flags request in a placement.
+func (p *Placing) placedIn(m experiment.Machine, of Placement) (s Placed, err error) {
 	s.Setting = launch.Setting{Setting: of.Setting(), GOMAXPROCS: p.gomaxprocs}
 	if p.mempolicy != "" {
 		if s.Mempolicy, s.Nodes, err = parseMempolicy(m, p.mempolicy); err != nil {

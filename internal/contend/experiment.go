@@ -200,10 +200,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Running: row.Op + " on CPUs " + row.CPUList,
 		})
 	}
-	s := spec{
+	s := &spec{
 		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances), Dist: f.dist,
 		MemNode: distinct(memNodes), Nodes: nodeNumbers(o.Nodes).String(), Variant: o.Variant, Rows: f.rows,
-		SamplingSpec: m.SamplingSpec(false),
+		SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	if f.count == 0 {
 		s.Time, s.Window = f.time.Seconds(), f.window.Seconds()

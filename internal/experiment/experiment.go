@@ -83,7 +83,7 @@ type Resolution[C any] struct {
 	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: none
 	Judged    Judged             // of a matrix
 
-	// Of a plain run with a Sweep.
+	// Of a plain run with Once.
 	Become func(environ []string) error // replaces this process by the cell's command; nil: the cell is measured
 	Silent bool                         // the result is shown only if a format is requested
 }
@@ -202,15 +202,11 @@ type Setting struct {
 	Passed  bool // the started command has this process's input, output and signals
 }
 
-// Sweep makes the plain command compare the values of one flag, as a matrix does, when another flag lists them.
-// Without that flag it runs its one cell once, and passes input, output and signals to what the cell starts. No machine
-// is read for that before it is needed, so Resolve gets none when neither Flag nor CPUs are given and nothing Needs one.
-type Sweep struct {
-	Flag string // whose values are compared
-	List string // the flag that lists them, by commas; auto stands for All
-	// All returns the values that can matter on a machine, given the text of each flag.
-	All func(m Machine, text func(flag string) string) ([]string, error)
-	// Needs reports whether the one cell needs a machine, given the text of each flag, also without Flag and CPUs; nil: no.
+// Once makes the plain command run its one cell once, and pass input, output and signals to what the cell starts, unless a flag makes
+// it a matrix. No machine is read for that before it is needed: Resolve gets none when neither CPUs are given nor one Needs it.
+type Once struct {
+	Unless string // the flag, which lists the settings to compare
+	// Needs reports whether the one cell needs a machine, given the text of each flag.
 	Needs func(text func(flag string) string) bool
 }
 
@@ -226,7 +222,7 @@ type Definition[C any] struct {
 	// amount of work. For a sample of fixed duration, CPU time is meaningless.
 	Judged column.List
 	Second column.List     // judged in a second family (see result.Figure), by a matrix only
-	Sweep  *Sweep          // nil: a plain run takes samples
+	Once   *Once           // nil: a plain run takes samples
 	New    func() Flags[C] // fresh flags
 	// Open opens a sampler for cells that its flags resolved.
 	Open func(Setting, []C) (Sampler[C], error)
@@ -269,7 +265,7 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Judged: d.Judged, Second: d.Second, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Count: d.Count,
+		Judged: d.Judged, Second: d.Second, Once: d.Once, Picture: d.Picture, View: d.View, Columns: d.Columns, Count: d.Count,
 		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))

@@ -14,13 +14,12 @@ type SamplingSpec struct {
 	Budget  float64 `json:"budget_seconds"`
 }
 
-// SamplingSpec returns the flags of the samples. If the schedule is open, the default is as many as are needed.
-func (m Machine) SamplingSpec(open bool) SamplingSpec {
-	s := SamplingSpec{CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget}
-	if open && !m.Given("samples") {
-		s.Samples = 0
-	}
-	return s
+// Sampled is the Spec of a Resolution that holds the flags of the samples, which the run settles.
+type Sampled interface{ SetSampling(Sampling) }
+
+// SetSampling implements Sampled.
+func (s *SamplingSpec) SetSampling(to Sampling) {
+	s.Samples, s.Warmup, s.Budget = to.Samples, to.Warmup, to.Budget
 }
 
 // One returns the only CPU of a list, which must be among those of the cell.

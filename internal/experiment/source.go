@@ -4,11 +4,12 @@ import (
 	"context"
 	"time"
 
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
-// Source finds the cells of an experiment that can only be planned after some work, such as a build. It belongs to one
-// command line, and shares what it found with the flags that New returns.
+// Source supplies the groups of cells of a matrix, after some work if they are not known before it, such as a build. It belongs to one
+// command line, and may share what it found with the flags that New returns.
 type Source interface {
 	// Register adds flags that are the same for all cells.
 	Register(*FlagSet)
@@ -21,21 +22,27 @@ type Source interface {
 // Opening is what a Source is asked for.
 type Opening struct {
 	Setting
-	Args     []string          // those other than flags
-	Recorded *result.Run       // the run that is to be continued; nil: none
-	Dry      bool              // for a plan: nothing of the user's is built or run
-	Doing    func(what string) // shows what is being done
+	Args     []string                   // those other than flags
+	Values   func(flag string) []string // of a flag in which cells can differ, on the command line; none: it was not given
+	Vary     func(text string) error    // gives such a flag the values of a text NAME=A,B
+	Recorded *result.Run                // the run that is to be continued; nil: none
+	Dry      bool                       // for a plan: nothing of the user's is built or run
+	Doing    func(what string)          // shows what is being done
 }
 
 // Found describes what a Source found.
 type Found struct {
-	Flag     string            // the flag that stands for the programs, each of which is a group of cells
-	Programs []string          // its values; the first is the baseline
-	Columns  []result.Column   // of the table, before those of the flags that are given
-	Budget   time.Duration     // if none is given
-	Spec     map[string]string // what else all cells have in common
+	matrix.Spec
+	Args []string // for each cell
+	Has  []string // flags in which cells can differ that the groups have already
+	Rows bool     // cells are named by their rows, even if each setting has one
+	// Within is the default of --budget; 0: that of any matrix.
+	Within time.Duration
+
+	// Of cells that are programs: the columns of the table before those of the flags that are given, and the error if there is one
+	// program in one setting.
+	Lead []result.Column
+	Few  error
 	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.
 	Alone []result.Warning
-	// Layouts is the number of orders of the programs' functions: round i uses number i mod Layouts.
-	Layouts int
 }

@@ -80,17 +80,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 		pairs = []topology.CPUPair{p}
 	}
-	measured := 0
 	for _, p := range pairs {
 		if why := p.Lacking(); why != "" {
 			r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: p.Relation.String(), Lacking: why})
 			continue
 		}
 		r.Cells = append(r.Cells, f.cell(m, p))
-		measured++
 	}
 	r.Warnings = experiment.LackingPairs(pairs)
-	r.Spec = spec{Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, SamplingSpec: m.SamplingSpec(measured > 1)}
+	r.Spec = &spec{Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()}}
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Schedule = experiment.Schedule{
 		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,

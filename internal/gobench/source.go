@@ -16,6 +16,7 @@ import (
 	"gorun/internal/guardian"
 	"gorun/internal/hint"
 	"gorun/internal/lazy"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 )
@@ -30,6 +31,7 @@ type Source struct {
 	cpu       string
 	benchtime string
 	layouts   int
+	vary      []string // NAME=A,B
 
 	ldflags    []string // the user's own, of the linker
 	setting    experiment.Opening
@@ -85,11 +87,17 @@ func (s *Source) Register(set *experiment.FlagSet) {
 		"both sides in one order in each round: a verdict is then about the code, not about one order")
 	experiment.Bound(set, &s.layouts, "layouts", 1, mostLayouts)
 	set.Group("Benchmarks")
+	set.StringArrayVar(&s.vary, "vary", nil, "compare these `values` of a flag, as gomaxprocs=1,2 (repeatable;\n"+matrix.CommaUsage+")")
 }
 
 // Open builds the test binaries, and finds the benchmarks that all sides have.
 func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.Found, err error) {
 	s.setting = o
+	for _, text := range s.vary {
+		if err := o.Vary(text); err != nil {
+			return f, hint.Flag("vary", text, err)
+		}
+	}
 	target, times, err := s.validate()
 	if err != nil {
 		return f, hint.Usage(err)
@@ -110,13 +118,15 @@ func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.F
 	if len(s.benchmarks) == 0 {
 		return experiment.Found{Alone: s.warnings}, nil
 	}
-	f.Layouts = s.layouts
-	f.Flag, f.Budget = revisionFlag, max(leastBudget, time.Duration(len(s.benchmarks))*budgetEach)
+	f.Rows, f.Layouts = true, s.layouts
+	f.Within = max(leastBudget, time.Duration(len(s.benchmarks))*budgetEach)
+	f.Few = hint.With(errors.New("there is one program, in one setting: nothing to compare"),
+		"--base HEAD compares with the last commit, --vary gomaxprocs=1,2 settings")
 	if len(s.Own) > 0 {
-		f.Spec = map[string]string{"arguments": shell.Join(s.Own)}
+		f.Common = map[string]string{"arguments": shell.Join(s.Own)}
 	}
 	title := func(title, flag string) {
-		f.Columns = append(f.Columns, result.Column{Title: title, Flag: flag, Style: result.ColumnStyles[0]})
+		f.Lead = append(f.Lead, result.Column{Title: title, Flag: flag, Style: result.ColumnStyles[0]})
 	}
 	if s.several() {
 		title("package", packageFlag)
@@ -128,7 +138,7 @@ func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.F
 	if len(s.sides) > 1 {
 		title("revision", revisionFlag)
 		for _, side := range s.sides {
-			f.Programs = append(f.Programs, side.name)
+			f.Groups = append(f.Groups, matrix.Group{Name: side.name, Axes: []matrix.Axis{{Flag: revisionFlag, Values: []string{side.name}}}})
 		}
 	}
 	return f, nil

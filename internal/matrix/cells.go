@@ -206,7 +206,7 @@ func (e experiment) describe(cells []result.Cell) {
 			if !given {
 				continue
 			}
-			cell.Command = append(cell.Command, flag.argument(value))
+			cell.Command = append(cell.Command, flag.Argument(value))
 			if differs[cell.Group][flag.Name] {
 				cell.Name = strings.TrimPrefix(cell.Name+" "+flag.typed(value), " ")
 			}
@@ -214,8 +214,8 @@ func (e experiment) describe(cells []result.Cell) {
 	}
 }
 
-// argument returns the flag for a command's list of arguments.
-func (f Flag) argument(value string) string {
+// Argument returns the flag for a command's list of arguments.
+func (f Flag) Argument(value string) string {
 	if f.Switch && value == "true" {
 		return "--" + f.Name
 	}
@@ -225,7 +225,7 @@ func (f Flag) argument(value string) string {
 // typed returns the flag as it is typed in a shell.
 func (f Flag) typed(value string) string {
 	if f.Switch {
-		return f.argument(value)
+		return f.Argument(value)
 	}
 	return "--" + f.Name + " " + shell.Quote(value)
 }

@@ -6,6 +6,9 @@ import (
 	"gorun/internal/lazy"
 )
 
+// CommaUsage is the rule of lists for help.
+const CommaUsage = `\, is a comma in a value`
+
 // SplitList returns the values of a list that is joined by commas. A backslash makes a comma part of a value: `1\,2,3` has
 // the values `1,2` and `3`. Two backslashes before a comma or at the end are one, so that a value may end in it; any
 // other is as it was written.

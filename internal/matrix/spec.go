@@ -63,6 +63,8 @@ type Spec struct {
 	Baseline          Conditions   // met by exactly one cell; none: the first
 	Contrasts         Conditions   // met by the cells with which the others are compared in addition; none: no contrasts
 	Columns           []result.Column
+	Common            map[string]string // what all cells have in common in addition to flags
+	Layouts           int               // number of orders of the programs' functions: round i uses number i mod Layouts
 
 	// The run's parameters; 0 and nil if the spec does not give them.
 	Budget            time.Duration

@@ -205,9 +205,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Order: experiment.Blocks, Title: compared, Datum: perAccess.Name, Open: true,
 		}
 	}
-	r.Spec = spec{
+	r.Spec = &spec{
 		Relation: f.relation, Every: f.every, Moves: f.moves, WorkingSet: list(sizes), Access: f.access, MemNode: f.memNode,
-		SamplingSpec: m.SamplingSpec(len(measured) > 1),
+		SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	r.Placement = "a thread pinned to each CPU of the pair in turns"
 	r.Resources = experiment.Resources{

@@ -99,7 +99,6 @@ func TestResolveBaselines(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, experiment.Turns, r.Schedule.Order, "there is nothing to compare with")
 	assert.Equal(t, "1MiB", r.Cells[1].Name, "as in a matrix of relations, whose rows are compared by name")
-	assert.Equal(t, 5, r.Spec.(spec).Samples)
 }
 
 // The default working sets are of the caches, each once and in whole pages; the largest needs room in memory.
@@ -110,7 +109,7 @@ func TestSizes(t *testing.T) {
 	} {
 		r, err := resolve(t, machine(t, host))
 		require.NoError(t, err)
-		assert.Equal(t, want, r.Spec.(spec).WorkingSet, host)
+		assert.Equal(t, want, r.Spec.(*spec).WorkingSet, host)
 	}
 	m := machine(t, "qemu-numa2") // two cores share the last cache
 	files := fstest.MapFS{"proc/meminfo": {Data: []byte("MemTotal: 9000 kB\nMemAvailable: 409600 kB\n")}}
@@ -124,20 +123,20 @@ func TestSizes(t *testing.T) {
 	m.Root = files
 	r, err := resolve(t, m)
 	require.NoError(t, err)
-	assert.Equal(t, "24KiB,1MiB,12MiB,98324KiB", r.Spec.(spec).WorkingSet)
+	assert.Equal(t, "24KiB,1MiB,12MiB,98324KiB", r.Spec.(*spec).WorkingSet)
 	files["proc/meminfo"].Data = []byte("MemAvailable: 300000 kB\n")
 	r, err = resolve(t, m)
 	require.NoError(t, err)
-	assert.Equal(t, "24KiB,1MiB,12MiB", r.Spec.(spec).WorkingSet)
+	assert.Equal(t, "24KiB,1MiB,12MiB", r.Spec.(*spec).WorkingSet)
 	assert.Equal(t, "no-beyond", r.Warnings[0].Code)
 	files["sys/devices/system/cpu/cpu0/cache/index3/size"].Data = []byte("4096K\n")
 	r, err = resolve(t, m)
 	require.NoError(t, err)
-	assert.Equal(t, "24KiB,1MiB,8MiB", r.Spec.(spec).WorkingSet, "each size once")
+	assert.Equal(t, "24KiB,1MiB,8MiB", r.Spec.(*spec).WorkingSet, "each size once")
 	m.Root = fstest.MapFS{}
 	r, err = resolve(t, m)
 	require.NoError(t, err)
-	assert.Equal(t, "16KiB,512KiB,64MiB", r.Spec.(spec).WorkingSet)
+	assert.Equal(t, "16KiB,512KiB,64MiB", r.Spec.(*spec).WorkingSet)
 	assert.Equal(t, "no-caches", r.Warnings[0].Code)
 }
 

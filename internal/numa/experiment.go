@@ -2,6 +2,7 @@ package numa
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -230,7 +231,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		CPUs: m.CPUs, Load: f.load, SetBalancing: f.setsBalancing(), LoadOnly: f.loadOnly,
 	}
 	if f.loadOnly {
-		r.Spec, r.Plan = f.spec(m, m.Sampling), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
+		r.Spec, r.Plan = f.spec(m), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
 		r.Cells = []experiment.Cell[Cell]{{Do: c}}
 		r.Schedule = experiment.Schedule{Watch: true, Duration: f.duration.Seconds()}
 		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
@@ -247,27 +248,18 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			long = long || c.Settle > f.settle.Seconds()
 		}
 	}
-	sampling, round := m.Sampling, f.round(rows, settling)
-	if m.Given("precision") && !m.Given("samples") {
-		sampling.Samples = 0
+	round, spec := f.round(rows, settling), f.spec(m)
+	r.Schedule = experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement", Samples: samples}
+	if long && m.Sampling.Budget > 0 {
+		r.Schedule.Budget = math.Ceil(max(m.Sampling.Budget, matrix.LeastRounds*round)) // with less no row could be judged
 	}
-	r.Schedule = experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}
-	if samples > 0 && sampling.Samples > 0 && !m.Given("samples") {
-		sampling.Samples, r.Schedule.Samples = samples, samples
-		if !m.Given("budget") {
-			sampling.Budget = 0
-		}
-	}
-	if long && sampling.Budget > 0 && !m.Given("budget") {
-		sampling.Budget = math.Ceil(max(sampling.Budget, matrix.LeastRounds*round)) // with less no row could be judged
-		r.Schedule.Budget = sampling.Budget
-	}
-	r.Spec = f.spec(m, sampling)
+	r.Spec = spec
 	r.Plan = func(p *result.Plan) {
+		rounds := cmp.Or(spec.sampling.Samples, matrix.LeastRounds)
 		p.Threads, p.NumaRows = 1, rows
 		p.Estimate = &result.Estimate{
-			RoundSeconds: round, Rounds: cmp.Or(sampling.Samples, matrix.LeastRounds), Asked: sampling.Samples > 0,
-			Seconds: round * float64(cmp.Or(sampling.Samples, matrix.LeastRounds)), BudgetSeconds: sampling.Budget,
+			RoundSeconds: round, Rounds: rounds, Asked: spec.sampling.Samples > 0, Seconds: round * float64(rounds),
+			BudgetSeconds: spec.sampling.Budget,
 		}
 	}
 	switch {
@@ -351,21 +343,34 @@ func duration(seconds float64) string {
 // name returns a row's displayed number.
 func name(row result.NumaRow) string { return rowName(row.Row) }
 
-// spec returns the requested values by flag name.
-func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) map[string]any {
-	spec := map[string]any{
+// spec holds the requested values by flag name.
+type spec struct {
+	values   map[string]any
+	sampling experiment.Sampling
+}
+
+// SetSampling implements experiment.Sampled.
+func (s *spec) SetSampling(to experiment.Sampling) {
+	s.sampling, s.values["samples"], s.values["budget_seconds"] = to, to.Samples, to.Budget // 0 samples: as many as are needed
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s *spec) MarshalJSON() ([]byte, error) { return json.Marshal(s.values) }
+
+// spec returns the requested values, without those of the samples.
+func (f *flags) spec(m experiment.Machine) *spec {
+	values := map[string]any{
 		"load": f.load, "accesses": f.accesses, "repetitions": f.repetitions, "preferred_node_by": f.preferredBy, "rows": f.which,
-		"full": f.full, "blocks": f.blocks, "nice": f.nice, "cpus": m.CPUs.String(), "budget_seconds": sampling.Budget,
-		"samples":        sampling.Samples,   // 0: as many as are needed
+		"full": f.full, "blocks": f.blocks, "nice": f.nice, "cpus": m.CPUs.String(),
 		"settle_seconds": f.settle.Seconds(), // for rows that do not wait for scans
 	}
 	for _, flag := range []string{"buffer", "pages", "access", "mem-policy", "first-touch", scanDelay.flag, migrationCost.flag} {
-		spec[strings.ReplaceAll(flag, "-", "_")] = *f.text[flag]
+		values[strings.ReplaceAll(flag, "-", "_")] = *f.text[flag]
 	}
 	if f.preset != "" {
-		spec["preset"] = f.preset
+		values["preset"] = f.preset
 	}
-	return spec
+	return &spec{values: values}
 }
 
 // explain adds the warnings of the samples: why migrations are not counted in the best way, and what is not known of NUMA

@@ -103,8 +103,6 @@ func TestResolveSettles(t *testing.T) {
 	assert.Greater(t, p.Estimate.RoundSeconds, 3*4.0)
 	assert.Less(t, p.Estimate.RoundSeconds, 3*4.0+4)
 	assert.GreaterOrEqual(t, r.Schedule.Budget, matrix.LeastRounds*p.Estimate.RoundSeconds)
-	assert.InDelta(t, r.Schedule.Budget, p.Estimate.BudgetSeconds, 1e-9)
-	assert.InDelta(t, r.Schedule.Budget, r.Spec.(map[string]any)["budget_seconds"], 1e-9)
 
 	given["scan-delay"] = "50ms"
 	assert.InDelta(t, 0.2, resolved(t, "qemu-numa2", given).Cells[1].Do.Settle, 1e-9, "as soon as the kernel scans")
@@ -114,8 +112,6 @@ func TestResolveSettles(t *testing.T) {
 	assert.InDelta(t, 0.02, r.Cells[1].Do.Settle, 1e-9)
 	assert.Zero(t, r.Schedule.Budget)
 	delete(given, "settle")
-	given["budget"] = "60s"
-	assert.Zero(t, resolved(t, "qemu-numa2", given).Schedule.Budget)
 
 	r = resolved(t, "qemu-numa2", given, masked{name: "sys/kernel/debug/sched/numa_balancing/scan_delay_ms", text: "50\n"})
 	assert.InDelta(t, 3.05, r.Cells[1].Do.Settle, 1e-9)
@@ -157,11 +153,9 @@ func TestResolveSchedule(t *testing.T) {
 	}
 	r := resolved(t, "qemu-numa2", one)
 	assert.Equal(t, experiment.Turns, r.Schedule.Order, "a single row takes no turns")
-	assert.Zero(t, r.Spec.(map[string]any)["samples"], "as many as are needed")
 
 	r = resolved(t, "qemu-numa2", map[string]string{"blocks": "true", "samples": "3"})
 	assert.Equal(t, experiment.Rows, r.Schedule.Order)
-	assert.Equal(t, 64, r.Spec.(map[string]any)["samples"])
 
 	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"})
 	assert.NotEqual(t, asBefore, r.Cells[0].Do.balancing())

@@ -165,7 +165,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	for _, p := range pairs {
 		rows = append(rows, Row(p, f.work, loops))
 	}
-	spec := spec{Work: f.work, Auto: f.auto, Loops: rows[0].Loops, Interval: f.interval.Seconds()}
+	spec := &spec{Work: f.work, Auto: f.auto, Loops: rows[0].Loops, Interval: f.interval.Seconds()}
 	if f.work == "sum" {
 		var odd []string
 		spec.ArrayBytes, odd = process.ArrayBytes(f.array, m.Root, pairs[0].A)
@@ -183,12 +183,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			spec.Loops = loops // 0 if LOOPS is not given
 		}
 	}
-	spec.SamplingSpec = m.SamplingSpec(measured > 1)
+	spec.CPUs = m.CPUs.String()
 	if f.auto {
 		r.Schedule.Budget = severalBudget
-		if !m.Given("budget") && !m.Given("samples") {
-			spec.Budget = severalBudget
-		}
 		r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
 	}
 	if measured > 1 {

@@ -193,16 +193,12 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			procs = m.CPUs.Len()
 		}
 	}
-	budget := m.Sampling.Budget
-	if f.duration > 0 && !m.Given("budget") {
-		budget = 0 // the requested time is not cut
-	}
 	r.Cells = []experiment.Cell[Cell]{{Do: c, AtOnce: f.atOnce(plan, m.CPUs.Len())}}
-	requested := spec{
+	requested := &spec{
 		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
 		Serial: f.serial, LockThread: policy.Lock, PinCPUs: cpuset.FormatList(policy.PinCPUs), PinThread: policy.PinThread,
 		Nice: f.nice, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
-		CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: budget,
+		SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	if f.sched != nil {
 		requested.Sched = f.sched.String()
@@ -291,10 +287,7 @@ type spec struct {
 	GOMAXPROCS int     `json:"gomaxprocs"`
 	Barrier    bool    `json:"barrier"`
 	Duration   float64 `json:"duration_seconds"`
-	CPUs       string  `json:"cpus"`
-	Samples    int     `json:"samples"`
-	Warmup     int     `json:"warmup"`
-	Budget     float64 `json:"budget_seconds"`
+	experiment.SamplingSpec
 }
 
 // sampler takes samples with one pool.

@@ -31,15 +31,6 @@ func (d *driver) within(ctx context.Context, duration float64) (context.Context,
 	return context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 }
 
-// limit returns the time after which the user's command is ended, until an execution has ended by itself: a server, for example, does
-// not. It is the default budget. With --samples, --timeout or a budget, or without one, the user set the limit: 0.
-func (o *Options) limit() time.Duration {
-	if o.budgeted || o.changed("timeout") {
-		return 0
-	}
-	return o.budget
-}
-
 // endless returns the error of a user's command whose first execution did not end within the budget.
 func (d *driver) endless() error {
 	budget := fmt.Sprintf("--budget %v", d.options.budget)

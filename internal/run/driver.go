@@ -24,32 +24,6 @@ import (
 	"gorun/internal/result"
 )
 
-// plan is a run before anything has been opened or measured.
-type plan struct {
-	x         experiment.Experiment
-	machine   *machine
-	cells     []experiment.Cell[any] // the cells that can be sampled, in the order of run.Cells if that is set
-	cpus      cpuset.Set             // of all cells
-	schedule  experiment.Schedule
-	resources experiment.Resources
-	labels    experiment.Labels
-	placement string      // as flags, if it is the same for all cells
-	name      string      // of the experiment in the metrics
-	fresh     bool        // each sample is taken by a fresh child of gorun
-	passed    bool        // the started command has this process's input, output and signals, and handles the signals itself
-	matrix    bool        // warm-ups are executed before each sample, not once before the run
-	needs     []childNeed // of each cell, if fresh
-	run       *result.Run
-}
-
-// childNeed is what a child needs to sample a cell.
-type childNeed struct {
-	experiment.Resources
-	cpus    cpuset.Set
-	checked bool  // once: the limits do not change during a run
-	refusal error // why the machine does not allow it
-}
-
 // driver executes a plan.
 type driver struct {
 	plan
@@ -198,7 +172,7 @@ func (d *driver) settle() (err error) {
 // sampler.
 func (d *driver) open(ctx context.Context) (err error) {
 	draw := chart.MatrixSVG
-	if d.x.Picture != nil && !d.matrix {
+	if d.x.Picture != nil && !d.design {
 		draw = d.x.Picture.Draw
 	}
 	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
@@ -217,7 +191,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 		d.onClose(d.taker.Close)
 		d.taker.cells, d.taker.words, d.taker.limit = d.cells, d.x.Words, d.options.limit()
 		d.takeSample = d.takeHere
-		if run := d.session.run; d.matrix && run.Host.ASLR == result.NoASLR {
+		if run := d.session.run; d.design && run.Host.ASLR == result.NoASLR {
 			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {
 				run.Matrix.Padding = mostPadding
 			}
@@ -229,8 +203,12 @@ func (d *driver) open(ctx context.Context) (err error) {
 			live = ownSwitches(live)
 		}
 	}
+	name := d.x.Name
+	if d.design {
+		name = "matrix " + name
+	}
 	info := metrics.Info{
-		Experiment: d.name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
+		Experiment: name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
 		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split, Run: d.options.runName(),
 	}
 	if err := d.openMetrics(ctx, d.options.metricsFlags, live, info); err != nil {
@@ -312,7 +290,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	d.tally.plan(d.order.course(), d.before)
 	begun := d.env.Now()
 	took := func() float64 { return d.env.Now().Sub(begun).Seconds() }
-	if d.matrix && d.options.budgeted {
+	if d.design && d.options.budgeted {
 		defer func() {
 			d.spent = took()
 			d.order.spend(d.spent)
@@ -356,7 +334,7 @@ func (d *driver) ready(ctx context.Context) error {
 // takeHere takes a sample of a cell in this process, after the warm-ups of the design.
 func (d *driver) takeHere(ctx context.Context, cell int) (sample result.Sample, err error) {
 	dropped := 0
-	if d.matrix {
+	if d.design {
 		dropped = max(0, d.session.run.Matrix.Warmup)
 	}
 	for executed := 0; err == nil && executed <= dropped; executed++ {
@@ -373,7 +351,7 @@ func (d *driver) sample(ctx context.Context) error {
 	d.begun, run.Partial = d.env.Now(), false
 	cut, cancel := d.within(ctx, d.schedule.Duration)
 	defer cancel()
-	if judged && !d.matrix {
+	if judged && !d.design {
 		for range d.options.warmup {
 			_, _ = d.takeSample(cut, 0) // an error will occur again in the samples
 			if run.Partial = ctx.Err() != nil; run.Partial {
@@ -459,7 +437,7 @@ const mostPadding = 4096
 // The kernel aligns the stack to 16 bytes.
 func (d *driver) vary(slot result.Slot) {
 	of, ok := experiment.Part[experiment.Varied](d.taker.Sampler)
-	if !ok || !d.matrix {
+	if !ok || !d.design {
 		return
 	}
 	v := experiment.Variation{Round: slot.Round}

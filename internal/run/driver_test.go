@@ -44,7 +44,7 @@ func newTestRun(t testing.TB, order experiment.Order, cells int, o Options) *tes
 	o.quiet = true
 	r.driver = &driver{
 		plan: plan{
-			run: run, matrix: order == experiment.Blocks,
+			run: run, design: order == experiment.Blocks,
 			schedule: experiment.Schedule{Order: order, Samples: o.samples, First: []int{0, 1, 1}},
 		},
 		options: &o,
@@ -721,7 +721,7 @@ func (unending) Sample(ctx context.Context, _ any) (result.Sample, error) {
 
 // The default budget ends the first execution of the user's command, and a --timeout is the user's own limit.
 func TestEndless(t *testing.T) {
-	r := newTestRun(t, experiment.Blocks, 2, Options{budget: time.Millisecond, changed: func(string) bool { return false }})
+	r := newTestRun(t, experiment.Blocks, 2, Options{budget: time.Millisecond, given: func(string) bool { return false }})
 	r.taker = taker{Sampler: unending{}, cells: r.cells, words: true, limit: r.options.limit()}
 	r.takeSample = r.taker.execute
 	err := r.sample(t.Context())
@@ -729,6 +729,6 @@ func TestEndless(t *testing.T) {
 	assert.True(t, hint.IsUsage(err))
 	assert.Contains(t, hint.Of(err), "give --budget 100ms or more; if it does not, have each execution ended by --timeout")
 
-	r.options.changed = func(flag string) bool { return flag == "timeout" }
+	r.options.given = func(flag string) bool { return flag == "timeout" }
 	assert.Zero(t, r.options.limit())
 }

@@ -1,8 +1,11 @@
 package run
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
@@ -88,4 +91,18 @@ func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
 		m.selected[f] = cpus
 	}
 	return experiment.Machine{Machine: m.Machine, CPUs: cpus, Root: m.root, Live: m.live, Seed: seed, Recorded: m.recorded}, nil
+}
+
+// hashFile returns the SHA-256 of a file, in hexadecimal.
+func hashFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,11 +15,9 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/output"
 	"gorun/internal/render"
-	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -67,8 +64,7 @@ type Options struct {
 	resumes   bool // the run has the flag --resume
 	failOn    matrix.FailOn
 
-	changed  func(name string) bool // reports whether a flag was given
-	has      func(name string) bool // reports whether there is such a flag
+	given    func(name string) bool // reports whether a flag was given
 	budgeted bool                   // the budget was given and is not the default
 }
 
@@ -205,32 +201,6 @@ func (o *Options) registerOrder(flags *experiment.FlagSet) {
 	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
 }
 
-// settleSeed draws a seed if none is given. A resumed run has that of its journal; an error in reading it is reported
-// when the journal is opened. A drawn seed has 32 bits, so that it is short to type, and exact in JSON readers that use
-// floating-point numbers.
-func (o *Options) settleSeed(given bool) {
-	if given || o.drawn || o.changed("seed") {
-		return
-	}
-	o.seed, o.drawn = uint64(rand.Uint32()), true
-	if !o.resume {
-		return
-	}
-	if header, err := journal.ReadHeader(o.out); err == nil {
-		o.seed = header.Seed
-	}
-}
-
-// recorded returns the cells of the run that is continued; an error in reading them is reported when the journal is opened.
-func (o *Options) recorded() []result.Cell {
-	if o.resume {
-		if header, err := journal.ReadHeader(o.out); err == nil {
-			return header.Cells
-		}
-	}
-	return nil
-}
-
 // registerRest adds the flags that every run has, after the CPUs.
 func (o *Options) registerRest(flags *experiment.FlagSet) {
 	flags.StringVar(&o.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")
@@ -238,8 +208,7 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 	flags.Group(experiment.GroupCPUs)
 	o.resultFlags.register(flags)
 	o.metricsFlags.register(flags)
-	o.changed = flags.Changed
-	o.has = func(name string) bool { return flags.Lookup(name) != nil }
+	o.given = flags.Changed
 }
 
 // registerDesign adds the flags for comparing the cells of a matrix.
@@ -290,7 +259,6 @@ type metricsFlags struct {
 	listen   string
 	linger   time.Duration
 	textfile string
-	given    func(name string) bool
 }
 
 // textfileExt is the extension of all files that node_exporter's textfile collector reads. It silently skips others
@@ -326,7 +294,6 @@ func (f *metricsFlags) register(flags *experiment.FlagSet) {
 	experiment.Bound(flags, &f.linger, "metrics-linger", 0, math.MaxInt64)
 	flags.StringVar(&f.textfile, "metrics-textfile", "",
 		"write the metrics to this `file` (.prom, for node_exporter's textfile collector)")
-	f.given = flags.Changed
 	flags.Group(experiment.GroupMetrics)
 }
 

@@ -12,6 +12,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/experiment"
 	"gorun/internal/journal"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
@@ -40,18 +41,22 @@ func TestSayHowToGoOn(t *testing.T) {
 
 // The seed is drawn for each run, unless a flag, a file or the journal of a resumed run gives it.
 func TestSeed(t *testing.T) {
-	seed := func(o Options, given bool, flags ...string) uint64 {
-		o.changed = func(name string) bool { return len(flags) > 0 && flags[0] == name }
-		o.settleSeed(given)
+	seed := func(o Options, flags ...string) uint64 {
+		o.given = func(name string) bool { return len(flags) > 0 && flags[0] == name }
+		o.settleSeed()
 		return o.seed
 	}
 	drawn := map[uint64]bool{}
 	for range 5 {
-		drawn[seed(Options{}, false)] = true
+		drawn[seed(Options{})] = true
 	}
 	assert.Greater(t, len(drawn), 3, "one in 10^18 times it is not")
-	assert.EqualValues(t, 7, seed(Options{seed: 7}, false, "seed"))
-	assert.EqualValues(t, 7, seed(Options{seed: 7}, true))
+	assert.EqualValues(t, 7, seed(Options{seed: 7}, "seed"))
+	o := Options{given: func(string) bool { return false }}
+	o.settleSeed()
+	o.settleSpec(matrix.Spec{Seed: new(uint64(7))})
+	assert.EqualValues(t, 7, o.seed)
+	assert.False(t, o.drawn)
 
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	file, err := os.Create(path)
@@ -61,10 +66,10 @@ func TestSeed(t *testing.T) {
 	require.NoError(t, writer.Write(result.Line{Header: &result.Run{Schema: result.Schema, Seed: 99}}))
 	require.NoError(t, writer.Close())
 	resumed := Options{resume: true, resultFlags: resultFlags{out: path}}
-	assert.EqualValues(t, 99, seed(resumed, false))
-	assert.NotEqualValues(t, 99, seed(Options{resultFlags: resultFlags{out: path}}, false))
+	assert.EqualValues(t, 99, seed(resumed))
+	assert.NotEqualValues(t, 99, seed(Options{resultFlags: resultFlags{out: path}}))
 	resumed.seed = 7
-	assert.EqualValues(t, 7, seed(resumed, false, "seed"))
+	assert.EqualValues(t, 7, seed(resumed, "seed"))
 	require.NoError(t, os.WriteFile(path, []byte("no journal\n"), 0o600))
-	seed(resumed, false) // the error is reported when the journal is opened
+	seed(resumed) // the error is reported when the journal is opened
 }

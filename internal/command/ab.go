@@ -1,7 +1,8 @@
-package run
+package command
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,28 +18,6 @@ import (
 	"gorun/internal/shell"
 )
 
-// NewAB returns `gorun ab`: a matrix of an experiment whose positional arguments are commands. Each command is a
-// cell, or several if it is combined with values of other flags.
-func NewAB(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
-	c := &Matrix{env: e, x: x, commands: &commands{}}
-	set := experiment.NewFlagSet("ab")
-	set.StringArrayVarP(&c.commands.names, "command-name", "n", nil, "a `name` of a command in tables (repeatable, in the order of the commands)")
-	set.StringArrayVar(&c.commands.lists, "param", nil, "put each of these `values` in place of {NAME}: NAME=A,B (repeatable;\n"+commaUsage+")")
-	set.StringArrayVar(&c.commands.ranges, "param-range", nil, "put the numbers of this `range` in place of {NAME}: NAME=FROM:TO or NAME=FROM:TO:STEP (repeatable)")
-	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as placement=one-cpu or NAME=A\n(repeatable)")
-	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values`, as name=B (default: the first)")
-	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
-	set.Files("svg", "svg")
-	set.Group(experiment.GroupCells)
-	c.registerDesign(set)
-	c.registerRest(set)
-	c.registerAxes(set)
-	for _, flag := range []string{nameFlag, commandFlag} {
-		set.Lookup(flag).Hidden = true // the positional arguments are the commands
-	}
-	return c, set
-}
-
 // Flags of an experiment whose cells are commands.
 const (
 	nameFlag    = "name"
@@ -49,16 +28,36 @@ const (
 // each. Their texts may contain parameters too.
 var perCommand = []string{"setup", "prepare", "conclude", "cleanup", "input"}
 
-// commands holds the commands of `gorun ab` and their parameters.
-type commands struct {
+// Commands supplies the cells of `gorun ab`: its positional arguments are commands, each of which is a group of cells for each
+// combination of the parameters' values.
+type Commands struct {
 	names  []string // "": the command's own words
 	lists  []string // NAME=A,B
 	ranges []string // NAME=FROM:TO[:STEP]
 }
 
-// groups returns a group of cells for each command and each combination of the parameters' values. given returns the
-// values of a flag on the command line.
-func (c *commands) groups(texts []string, given func(flag string) []string) (groups []matrix.Group, err error) {
+// Register implements experiment.Source.
+func (c *Commands) Register(set *experiment.FlagSet) {
+	set.StringArrayVarP(&c.names, "command-name", "n", nil, "a `name` of a command in tables (repeatable, in the order of the commands)")
+	set.StringArrayVar(&c.lists, "param", nil, "put each of these `values` in place of {NAME}: NAME=A,B (repeatable;\n"+matrix.CommaUsage+")")
+	set.StringArrayVar(&c.ranges, "param-range", nil, "put the numbers of this `range` in place of {NAME}: NAME=FROM:TO or NAME=FROM:TO:STEP (repeatable)")
+}
+
+// Close implements experiment.Source.
+func (c *Commands) Close() error { return nil }
+
+// Open implements experiment.Source.
+func (c *Commands) Open(_ context.Context, o experiment.Opening) (f experiment.Found, err error) {
+	f.Has = perCommand
+	f.Lead = []result.Column{{Title: "command", Flag: nameFlag, Style: result.ColumnStyles[0]}}
+	f.Few = hint.With(errors.New("one command is nothing to compare"),
+		"give another command, each with its arguments in quotes, as 'sort FILE', or several values of a flag: --placement unbound,one-cpu")
+	f.Groups, err = c.groups(o.Args, o.Values)
+	return f, hint.Usage(err)
+}
+
+// groups returns the groups of these commands. given returns the values of a flag on the command line.
+func (c *Commands) groups(texts []string, given func(flag string) []string) (groups []matrix.Group, err error) {
 	if len(texts) == 0 {
 		return nil, hint.With(errors.New("no command was given"), "gorun ab 'COMMAND A' 'COMMAND B'")
 	}
@@ -146,7 +145,7 @@ func expand(name string, texts [][2]string, params []matrix.Axis, used []bool, l
 func placeholder(name string) string { return "{" + name + "}" }
 
 // parameters returns the names of the parameters and their values in the order of their flags, those of --param first.
-func (c *commands) parameters() (params []matrix.Axis, err error) {
+func (c *Commands) parameters() (params []matrix.Axis, err error) {
 	add := func(flag string, texts []string, parse func(string) ([]string, error)) error {
 		for _, text := range texts {
 			name, list, found := strings.Cut(text, "=")
@@ -164,12 +163,12 @@ func (c *commands) parameters() (params []matrix.Axis, err error) {
 		}
 		return nil
 	}
-	err = cmp.Or(add("param", c.lists, matrix.ParseParameter), add("param-range", c.ranges, numbers))
+	err = cmp.Or(add("param", c.lists, matrix.ParseParameter), add("param-range", c.ranges, rangeOf))
 	return params, err
 }
 
-// numbers returns the numbers of a range, FROM:TO or FROM:TO:STEP, including both ends.
-func numbers(text string) (values []string, err error) {
+// rangeOf returns the numbers of a range, FROM:TO or FROM:TO:STEP, including both ends.
+func rangeOf(text string) (values []string, err error) {
 	fields := strings.Split(text, ":")
 	if len(fields) != 2 && len(fields) != 3 {
 		return nil, errors.New("a range is FROM:TO or FROM:TO:STEP")
@@ -196,18 +195,6 @@ func numbers(text string) (values []string, err error) {
 		values = append(values, strconv.FormatFloat(from+float64(i)*step, 'f', decimals, 64))
 	}
 	return values, nil
-}
-
-// columns returns the columns of the table of `gorun ab`: the command, and the flags in which the cells of a command
-// differ.
-func (c *commands) columns(axes []matrix.Axis) []result.Column {
-	columns := []result.Column{{Title: "command", Flag: nameFlag, Style: result.ColumnStyles[0]}}
-	for _, axis := range axes {
-		if len(axis.Values) > 1 {
-			columns = append(columns, result.Column{Title: axis.Flag, Flag: axis.Flag, Style: result.ColumnStyles[0]})
-		}
-	}
-	return columns
 }
 
 // onePerArgument returns an error if arguments are the words of one command, as in `gorun ab sort FILE`: a program, and a word that

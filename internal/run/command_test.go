@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -28,26 +29,28 @@ func (p *place) Register(set *experiment.FlagSet) {
 
 func (*place) Validate() error { return nil }
 
-func (p *place) Resolve(m experiment.Machine) (experiment.Resolution[string], error) {
+func (p *place) Resolve(m experiment.Machine) (r experiment.Resolution[string], err error) {
 	if m.Machine == nil && p.name != "" {
-		return experiment.Resolution[string]{}, errors.New("no machine")
+		return r, errors.New("no machine")
 	}
-	return experiment.Resolution[string]{
-		Cells:  []experiment.Cell[string]{{Do: p.name}},
-		Spec:   map[string]string{"place": p.name},
-		Become: func([]string) error { return errBecame },
-	}, nil
+	r.Spec, r.Become = map[string]string{"place": p.name}, func([]string) error { return errBecame }
+	if p.names == "" {
+		r.Cells = []experiment.Cell[string]{{Do: p.name}}
+		return r, nil
+	}
+	for name := range strings.SplitSeq(p.names, ",") {
+		r.Cells = append(r.Cells, experiment.Cell[string]{Do: name, Name: "--place " + name, Flags: map[string]string{"place": name}})
+	}
+	return r, nil
 }
 
-// sweep executes a command line of such an experiment, on a captured machine if one is named.
-func sweep(t *testing.T, host string, all []string, args ...string) (stdout string, err error) {
+// visit executes a command line of such an experiment, on a captured machine if one is named.
+func visit(t *testing.T, host string, args ...string) (stdout string, err error) {
 	t.Helper()
 	x := experiment.Define(experiment.Definition[string]{
 		Text: experiment.Text{Name: "visit"}, Place: experiment.Started, Single: []string{"places"},
-		Sweep: &experiment.Sweep{Flag: "place", List: "places", All: func(experiment.Machine, func(string) string) ([]string, error) {
-			return all, nil
-		}},
-		New: func() experiment.Flags[string] { return &place{} },
+		Once: &experiment.Once{Unless: "places", Needs: func(text func(string) string) bool { return text("place") != "" }},
+		New:  func() experiment.Flags[string] { return &place{} },
 		Open: func(experiment.Setting, []string) (experiment.Sampler[string], error) {
 			return nil, errors.New("it cannot be sampled")
 		},
@@ -67,37 +70,31 @@ func sweep(t *testing.T, host string, all []string, args ...string) (stdout stri
 
 // A command that is executed once replaces gorun, and the machine is read only if needed.
 func TestOnceReadsNoMachine(t *testing.T) {
-	said, err := sweep(t, "", nil)
+	said, err := visit(t, "")
 	require.ErrorIs(t, err, errBecame)
 	assert.Empty(t, said)
-	_, err = sweep(t, "hybrid", nil, "--place", "here")
+	_, err = visit(t, "hybrid", "--place", "here")
 	require.ErrorIs(t, err, errBecame)
-	said, err = sweep(t, "", nil, "--place", "here")
+	said, err = visit(t, "", "--place", "here")
 	require.ErrorIs(t, err, errBecame)
 	assert.Contains(t, said, "gorun: warning: open sys/devices/system/cpu: file does not exist; only the CPUs of the")
-	_, err = sweep(t, "", nil, "--format", "json")
+	_, err = visit(t, "", "--format", "json")
 	require.NotErrorIs(t, err, errBecame, "a result is asked for")
 }
 
 func TestOnceRefusesWhatIsForComparing(t *testing.T) {
 	for _, flag := range []string{"--samples=3", "--resume", "--metrics-linger=1s"} {
-		_, err := sweep(t, "", nil, flag)
+		_, err := visit(t, "", flag)
 		require.Error(t, err, flag)
 		assert.True(t, hint.IsUsage(err), flag)
 		assert.Equal(t, "add --places auto, or use gorun matrix visit", hint.Of(err), flag)
 	}
 }
 
-func TestSweepIsAMatrixOfItsValues(t *testing.T) {
-	_, err := sweep(t, "hybrid", []string{"here"}, "--places", "auto")
-	require.ErrorContains(t, err, "allow only one place, here")
-	const captured = "../../testdata/hosts/hybrid.txtar"
-	for values, cells := range map[string][]string{"auto": {"a", "b", "c"}, "b,a": {"b", "a"}} {
-		out, err := sweep(t, "", []string{"a", "b", "c"}, "--places", values, "--cpus", "0-3", "--dry-run",
-			"--sysroot", captured)
-		require.NoError(t, err)
-		for _, cell := range cells {
-			assert.Contains(t, out, "gorun visit --place="+cell+" --cpus=0-3")
-		}
+func TestComparedOnceIsAMatrix(t *testing.T) {
+	out, err := visit(t, "", "--places", "b,a", "--cpus", "0-3", "--dry-run", "--sysroot", "../../testdata/hosts/hybrid.txtar")
+	require.NoError(t, err)
+	for _, cell := range []string{"a", "b"} {
+		assert.Contains(t, out, "gorun visit --place="+cell+" --cpus=0-3")
 	}
 }

@@ -1,0 +1,90 @@
+package run
+
+import (
+	"cmp"
+	"context"
+
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+// execute executes a plan, or shows it.
+func (c *command) execute(ctx context.Context, p plan) error {
+	if c.plans() {
+		return c.show(ctx, p)
+	}
+	return drive(ctx, c.env, &c.Options, p)
+}
+
+// show prints what a run would do and, with --estimate, how long it takes.
+func (c *command) show(ctx context.Context, p plan) (err error) {
+	run := p.run
+	shown := &result.Plan{Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: run.Spec}
+	if c.drawn || c.given("seed") { // a command that is executed once has no order
+		shown.Seed = &run.Seed
+	}
+	switch {
+	case p.design:
+		shown.Cells, shown.Baseline, shown.Order, shown.Contrasts = run.Cells, run.Matrix.Baseline, run.Matrix.Order, run.Matrix.Contrasts
+		seconds := 0.0
+		if c.estimate {
+			if seconds, err = c.takeBaseline(ctx, p); err != nil {
+				return err
+			}
+		}
+		shown.Estimate = estimate(run.Matrix, seconds)
+	default:
+		shown.CPUs, shown.Placement, shown.Threads = p.cpus.String(), p.placement, p.resources.Threads
+		if p.addTo != nil {
+			p.addTo(shown)
+		} else if len(p.listed) > 1 {
+			shown.Cells = p.listed
+		}
+	}
+	return c.env.Views.Plan(c.env.Stdout, shown, c.format)
+}
+
+// takeBaseline takes a sample of the baseline, as a run does but without its outputs, and returns how long that took.
+func (c *command) takeBaseline(ctx context.Context, p plan) (seconds float64, err error) {
+	run := p.run
+	d := &driver{plan: p, options: &c.Options, session: &session{env: c.env, run: run}}
+	d.tally.begin(c.env.Now)
+	defer d.close(&err)
+	if err := d.settle(); err != nil {
+		return 0, err
+	}
+	d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{}
+	d.options.exportJSON, d.options.exportMarkdown = "", ""
+	if err := d.open(ctx); err != nil {
+		return 0, err
+	}
+	cut, cancel := d.within(ctx, 0)
+	defer cancel()
+	if err := d.ready(cut); err != nil {
+		return 0, d.ended(ctx, cut, "--setup", longer, err)
+	}
+	run.Matrix.Warmup = max(1, run.Matrix.Warmup)
+	begun := c.env.Now()
+	sample, err := d.takeSample(cut, run.Matrix.Baseline)
+	switch {
+	case err != nil || cut.Err() != nil:
+		return 0, d.ended(ctx, cut, "the estimate", "give a longer --budget", cmp.Or(err, cut.Err()))
+	case sample.Quality.Verdict == result.Invalid:
+		return 0, noBaseline(spoilt(sample))
+	}
+	return c.env.Now().Sub(begun).Seconds(), nil
+}
+
+// estimate assumes that every sample takes as long as the baseline's; 0 seconds: not known.
+func estimate(m *result.Matrix, baseline float64) *result.Estimate {
+	samples := 0
+	for _, block := range m.Order.First {
+		samples += len(block)
+	}
+	e := &result.Estimate{
+		BaselineSeconds: baseline, RoundSeconds: baseline * float64(samples), BudgetSeconds: m.Budget,
+		Rounds: cmp.Or(m.Rounds, matrix.LeastRounds), Asked: m.Rounds > 0,
+	}
+	e.Seconds = e.RoundSeconds * float64(e.Rounds)
+	return e
+}
