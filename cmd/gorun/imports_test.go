@@ -14,7 +14,7 @@ import (
 // in a row. Each of these is a decision: data flows from the machine to the results, and from these to the views. cmd/gorun
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result table
+	bind                bytesize child column cpuset csrc experiment hint linux matrix process render/chart render/term render/view result table
 	bytesize            hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
 	catalog
@@ -29,7 +29,7 @@ const mayImport = `
 	dedicate            cpuset guardian hint linux result
 	doctor              cgroup hint linux measure metrics render/term result stats sysfs table topology units
 	experiment          bytesize child column cpuset hint linux matrix render/chart render/term render/view result table topology units
-	futex               column cpuset csrc experiment hint linux measure placement result topology
+	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
 	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
 	guardian            child cpuset linux
 	hint
@@ -42,10 +42,10 @@ const mayImport = `
 	matrix              column cpuset hint lazy result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
-	migrate             bytesize column cpuset csrc experiment hint linux measure placement render/view result stats topology units
+	migrate             bytesize column cpuset csrc experiment hint linux matrix measure placement render/view result stats topology units
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats table topology units
 	output              hint
-	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/view result table topology
+	pair                bytesize catalog child column cpuset csrc experiment hint linux matrix measure process render/view result table topology
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
 	primes              catalog column cpuset experiment hint linux placement result units

@@ -16,6 +16,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/process"
 	"gorun/internal/result"
 )
@@ -166,8 +167,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			r.Cells[i].Command = append(r.Cells[i].Command, "--masks", spec.Masks)
 		}
 	}
-	r.Schedule = experiment.Schedule{
-		Order: experiment.Pairs, Title: "Processes bound to CPUs", Baseline: Unbound,
+	r.Schedule = matrix.Schedule{
+		Order: matrix.Pairs, Title: "Processes bound to CPUs", Baseline: Unbound,
 		Method: "pairs of a bound and an unbound trial; each comes first equally often, in random order; what is compared" +
 			" of a trial is the mean time of its processes' sums; no control",
 	}

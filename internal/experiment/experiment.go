@@ -11,6 +11,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/column"
 	"gorun/internal/cpuset"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -73,11 +74,11 @@ type Cell[C any] struct {
 // Resolution is one combination of flags, resolved on a machine.
 type Resolution[C any] struct {
 	Cells     []Cell[C]
-	Spec      any       // the flags by name, as the result keeps them; defaults that depend on the machine are filled in
-	Placement string    // what is requested from the kernel, as flags
-	Labels    Labels    // of the metrics
-	Schedule  Schedule  // of a plain run
-	Resources Resources // of the cell with the greatest needs
+	Spec      any             // the flags by name, as the result keeps them; defaults that depend on the machine are filled in
+	Placement string          // what is requested from the kernel, as flags
+	Labels    Labels          // of the metrics
+	Schedule  matrix.Schedule // of a plain run
+	Resources Resources       // of the cell with the greatest needs
 	Warnings  []result.Warning
 	Plan      func(*result.Plan) // adds the experiment's own part to a plan; nil: none
 	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: none
@@ -107,35 +108,6 @@ type Resources struct {
 	Bytes        uint64 // additional memory, in total
 	Less         string // which flags make it need less, as the end of a hint; "": none
 	Numbers      uint64 // numbers tested in a sample, for the progress line; 0: not known
-}
-
-// Order is a kind of schedule.
-type Order int
-
-// The kinds of schedules.
-const (
-	Turns  Order = iota // the cells in turns: the first round in order, each later one shuffled; not compared
-	Blocks              // randomised complete blocks, judged after each round
-	Rows                // all samples of a cell, then all of the next; not judged
-	Pairs               // a fixed number of pairs of a cell and the baseline, judged at the end
-)
-
-// Schedule describes the order of the cells of a plain run, and how they are compared.
-type Schedule struct {
-	Order    Order
-	Title    string // of the comparison
-	Datum    string // the column that is compared; "": wall time
-	Baseline int    // index of the cell with which the others are compared
-	// Samples are those of each cell, once the flags of the run are known; 0: until the differences are
-	// known. Resolve sets it if this schedule has another default than the experiment, which is then taken without a
-	// budget.
-	Samples  int
-	First    []int   // of Pairs: for each round, which of the two cells goes first
-	Method   string  // of Pairs, in words
-	Open     bool    // rounds continue until the differences are known, unless --samples is given
-	Budget   float64 // seconds, if this schedule has another default than the experiment; 0: it has the same
-	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off
-	Watch    bool    // samples follow each other, without warm-up, for Duration or until an interrupt
 }
 
 // Sampler takes samples.

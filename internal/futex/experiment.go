@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/topology"
 )
 
@@ -90,8 +91,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Warnings = experiment.LackingPairs(pairs)
 	r.Spec = &spec{Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()}}
 	r.Placement = "a thread pinned to each CPU of the pair"
-	r.Schedule = experiment.Schedule{
-		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,
+	r.Schedule = matrix.Schedule{
+		Order: matrix.RandomBlocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,
 	}
 	r.Resources.Threads = 2
 	return r, nil

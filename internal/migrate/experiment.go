@@ -14,6 +14,7 @@ import (
 	"gorun/internal/bytesize"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/topology"
 )
 
@@ -201,8 +202,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
 	if len(measured) > 1 {
-		r.Schedule = experiment.Schedule{
-			Order: experiment.Blocks, Title: compared, Datum: perAccess.Name, Open: true,
+		r.Schedule = matrix.Schedule{
+			Order: matrix.RandomBlocks, Title: compared, Datum: perAccess.Name, Open: true,
 		}
 	}
 	r.Spec = &spec{

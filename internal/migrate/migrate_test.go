@@ -12,6 +12,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
@@ -61,7 +62,7 @@ func TestResolveRelations(t *testing.T) {
 			pairs[name] = append(pairs[name], c.Flags["pair"])
 		}
 		several := len(pairs[name]) > 1
-		assert.Equal(t, several, r.Schedule.Order == experiment.Blocks, name)
+		assert.Equal(t, several, r.Schedule.Order == matrix.RandomBlocks, name)
 	}
 	assert.Equal(t, []string{"0,0", "0,1", "0,2", "0,4"}, pairs["qemu-epyc8smt"])
 	assert.Equal(t, []string{"0,0", "0,1", "0,2", "0,4"}, pairs["qemu-epyc8"])
@@ -97,7 +98,7 @@ func TestResolveBaselines(t *testing.T) {
 
 	r, err = resolve(t, machine(t, "qemu-numa2"), "--relation", "same-llc", "--working-set", "16KiB,1MiB")
 	require.NoError(t, err)
-	assert.Equal(t, experiment.Turns, r.Schedule.Order, "there is nothing to compare with")
+	assert.Equal(t, matrix.Turns, r.Schedule.Order, "there is nothing to compare with")
 	assert.Equal(t, "1MiB", r.Cells[1].Name, "as in a matrix of relations, whose rows are compared by name")
 }
 

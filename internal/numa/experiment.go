@@ -233,7 +233,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if f.loadOnly {
 		r.Spec, r.Plan = f.spec(m), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
 		r.Cells = []experiment.Cell[Cell]{{Do: c}}
-		r.Schedule = experiment.Schedule{Watch: true, Duration: f.duration.Seconds()}
+		r.Schedule = matrix.Schedule{Watch: true, Duration: f.duration.Seconds()}
 		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
 		return r, nil
 	}
@@ -249,7 +249,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	round, spec := f.round(rows, settling), f.spec(m)
-	r.Schedule = experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement", Samples: samples}
+	r.Schedule = matrix.Schedule{Order: matrix.RandomBlocks, Title: "NUMA placement", Samples: samples}
 	if long && m.Sampling.Budget > 0 {
 		r.Schedule.Budget = math.Ceil(max(m.Sampling.Budget, matrix.LeastRounds*round)) // with less no row could be judged
 	}
@@ -264,9 +264,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	switch {
 	case measurable == 1:
-		r.Schedule.Order = experiment.Turns // no row to compare with
+		r.Schedule.Order = matrix.Turns // no row to compare with
 	case f.blocks:
-		r.Schedule.Order = experiment.Rows
+		r.Schedule.Order = matrix.Rows
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	if f.preset != latency {

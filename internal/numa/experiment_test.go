@@ -51,7 +51,7 @@ func withFlags(t *testing.T, values map[string]string) *flags {
 func TestResolve(t *testing.T) {
 	r := resolved(t, "qemu-numa2", map[string]string{"load": "12.5", "nice": "-3", "buffer": "1MiB", "settle": "0s"})
 	require.NotEmpty(t, r.Cells)
-	assert.Equal(t, experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}, r.Schedule)
+	assert.Equal(t, matrix.Schedule{Order: matrix.RandomBlocks, Title: "NUMA placement"}, r.Schedule)
 	measurable := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking == "" })
 	lacking := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking != "" })
 	assert.True(t, measurable && lacking, "without --numa-balancing, rows run for its current value")
@@ -152,16 +152,16 @@ func TestResolveSchedule(t *testing.T) {
 		"mem": "float", "cpu": "float", "numa-balancing": "keep", "preferred-node": "none", "precision": "1%",
 	}
 	r := resolved(t, "qemu-numa2", one)
-	assert.Equal(t, experiment.Turns, r.Schedule.Order, "a single row takes no turns")
+	assert.Equal(t, matrix.Turns, r.Schedule.Order, "a single row takes no turns")
 
 	r = resolved(t, "qemu-numa2", map[string]string{"blocks": "true", "samples": "3"})
-	assert.Equal(t, experiment.Rows, r.Schedule.Order)
+	assert.Equal(t, matrix.Rows, r.Schedule.Order)
 
 	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"})
 	assert.NotEqual(t, asBefore, r.Cells[0].Do.balancing())
 
 	r = resolved(t, "qemu-numa2", map[string]string{"load-only": "true", "duration": "90s"})
-	assert.Equal(t, experiment.Schedule{Watch: true, Duration: 90}, r.Schedule)
+	assert.Equal(t, matrix.Schedule{Watch: true, Duration: 90}, r.Schedule)
 	require.Len(t, r.Cells, 1)
 	assert.True(t, r.Cells[0].Do.LoadOnly)
 	var run result.Run

@@ -14,6 +14,7 @@ import (
 	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/process"
 	"gorun/internal/result"
@@ -189,7 +190,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
 	}
 	if measured > 1 {
-		r.Schedule.Order, r.Schedule.Open = experiment.Blocks, true
+		r.Schedule.Order, r.Schedule.Open = matrix.RandomBlocks, true
 		r.Schedule.Title, r.Schedule.Datum = "CPUs of two processes", perLoop.Name
 	}
 	r.Spec = spec

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/units"
 )
 
@@ -71,8 +72,8 @@ func (d *driver) enoughFor(seconds float64) string {
 
 // round returns the number of samples in a round of a comparison; 0 of other runs.
 func (d *driver) round() float64 {
-	if b, judged := d.order.(*blocks); judged {
-		return float64(b.board.Round())
+	if b, judged := d.order.(*matrix.Blocks); judged {
+		return float64(b.Round())
 	}
 	return 0
 }
@@ -93,15 +94,15 @@ func (d *driver) holdsRound(before, each float64) error {
 // the pilot's. before is the time of what precedes them, which counts for a budget that was given.
 func (d *driver) tellFewRounds(before, each float64) {
 	o := d.options
-	b, judged := d.order.(*blocks)
-	if !judged || b.samples > 0 || o.budget == 0 || o.quiet || each == 0 {
+	b, judged := d.order.(*matrix.Blocks)
+	if !judged || b.Samples > 0 || o.budget == 0 || o.quiet || each == 0 {
 		return
 	}
 	left, round := o.budget.Seconds(), each*d.round()
 	if o.budgeted {
 		left -= before
 	}
-	held, need := max(1, int(left/round)), b.board.ToFirst()
+	held, need := max(1, int(left/round)), b.ToFirst()
 	if held < need {
 		fmt.Fprintf(d.env.Stderr, "gorun: warning: the budget of %v holds about %s, and %d come before any verdict\ngorun: hint: %s\n",
 			o.budget, units.Things(held, "round"), need, d.enoughFor(o.budget.Seconds()-left+float64(need)*round))
@@ -112,14 +113,14 @@ func (d *driver) tellFewRounds(before, each float64) {
 // that it names also holds the sample that was cut, which a resumed run takes again; it is a lower bound, because nobody
 // knows how long that sample would have taken.
 func (d *driver) heldRound() error {
-	b, judged := d.order.(*blocks)
+	b, judged := d.order.(*matrix.Blocks)
 	switch {
-	case !judged || !d.options.budgeted || d.session.run.Partial || b.board.Rounds() > 0 || b.board.Done():
+	case !judged || !d.options.budgeted || d.session.run.Partial || b.Rounds() > 0 || b.Done():
 		return nil
 	case d.taker.cut && !d.taker.ends:
 		return d.endless()
 	}
-	taken, elapsed := float64(b.board.Taken()), d.elapsed()
+	taken, elapsed := float64(b.Taken()), d.elapsed()
 	return hint.Usage(hint.With(
 		fmt.Errorf("--budget %v ended after %v of %v samples of the first round", d.options.budget, taken, d.round()),
 		d.enoughFor(d.spent+elapsed+elapsed/(taken+1)*(d.round()-taken))))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -15,12 +14,9 @@ import (
 	"gorun/internal/doctor"
 	"gorun/internal/experiment"
 	"gorun/internal/linux"
+	"gorun/internal/matrix"
 	"gorun/internal/measure"
-	"gorun/internal/metrics"
-	"gorun/internal/output"
 	"gorun/internal/placement"
-	"gorun/internal/render/chart"
-	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -29,7 +25,7 @@ type driver struct {
 	plan
 	*session
 	options *Options
-	order   schedule
+	order   matrix.Sequence
 	// takeSample takes one sample of a cell. An error makes the sample invalid.
 	takeSample func(ctx context.Context, cell int) (result.Sample, error)
 	taker      taker         // of this process; it has no sampler if the plan is fresh
@@ -47,57 +43,38 @@ type driver struct {
 	shown        time.Time             // when the standing was last computed
 }
 
-// drive executes a plan.
-func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
-	if !p.fresh {
-		warnings, err := enough(e, p.resources)
-		if err != nil {
-			return err
-		}
-		warn(p.run, warnings)
-	}
+// newDriver returns the driver of a plan.
+func newDriver(e Env, o *Options, p plan) *driver {
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.env.Show.Verbose, d.env.Progress.Verbose = o.verbose, o.verbose
 	d.tally.begin(e.Now)
-	d.tally.cpus = p.cpus.Len()
+	d.tally.cpus, d.tally.columns, d.tally.count = p.cpus.Len(), p.x.Columns, p.x.Count
 	within := p.cpus
 	if p.x.Place != experiment.Here {
 		within = within.Union(p.machine.Allowed()) // of a command that floats
 	}
 	d.tally.work.Taken.Relation = p.machine.OnlyRelation(within.List())
-	d.tally.columns, d.tally.count = p.x.Columns, p.x.Count
+	return d
+}
+
+// drive executes a plan.
+func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
+	d := newDriver(e, o, p)
 	defer func() {
 		if errors.Is(err, ErrInterrupted) {
 			d.printResume()
 		}
 	}()
 	defer d.close(&err)
-	if err := d.checkOutputs(); err != nil {
-		return err
-	}
-	if err := d.settle(); err != nil {
-		return err
-	}
-	if err := d.open(ctx); err != nil {
-		if ctx.Err() != nil {
+	for _, step := range []func(context.Context) error{d.check, d.settle, d.open, d.prepare} {
+		if err := step(ctx); err != nil && ctx.Err() != nil {
 			return ErrInterrupted
+		} else if err != nil {
+			return err
 		}
-		return err
 	}
 	if d.passed {
 		ctx = context.WithoutCancel(ctx)
-	}
-	if is, err := linux.GetAffinity(os.Getpid()); err == nil {
-		d.had = is.Intersect(d.cpus)
-	}
-	stop := d.showPreparing()
-	err = d.prepare(ctx)
-	stop()
-	if err != nil {
-		if ctx.Err() != nil {
-			return ErrInterrupted
-		}
-		return err
 	}
 	if err := d.sample(ctx); err != nil {
 		return err
@@ -111,28 +88,9 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	return cmp.Or(d.finish(ctx, o), d.outcome(status))
 }
 
-// checkOutputs returns an error if two outputs are the same file, or stdout cannot be written. If stdout is used by
-// another output or by the command, the result goes to stderr.
-func (d *driver) checkOutputs() error {
-	d.files = output.Opener{Stdout: d.env.Stdout, Stderr: d.env.Stderr}
-	outputs := []output.Named{d.options.journal(), d.options.picture(), d.options.textfileOutput()}
-	for _, export := range d.options.exports() {
-		outputs = append(outputs, export.Named)
-	}
-	outputs = slices.DeleteFunc(outputs, func(n output.Named) bool { return n.Path == "" })
-	if err := d.files.Distinct(outputs...); err != nil {
-		return err
-	}
-	if d.passed || slices.ContainsFunc(outputs, d.files.IsStdout) {
-		d.env.Stdout, d.env.Show = d.env.Stderr, d.env.Progress
-		return nil
-	}
-	return output.Check(d.env.Stdout)
-}
-
 // settle sets the CPUs and GOMAXPROCS of this process if it takes the samples itself, and adds the host and the tool to
 // the result.
-func (d *driver) settle() (err error) {
+func (d *driver) settle(context.Context) (err error) {
 	run := d.session.run
 	here := d.x.Place == experiment.Here && !d.fresh
 	if here {
@@ -168,136 +126,24 @@ func (d *driver) settle() (err error) {
 	return nil
 }
 
-// open opens every output, so that an output that cannot be written is an error before anything is measured, and the
-// sampler.
-func (d *driver) open(ctx context.Context) (err error) {
-	draw := chart.MatrixSVG
-	if d.x.Picture != nil && !d.design {
-		draw = d.x.Picture.Draw
-	}
-	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
-		return err
-	}
-	if err := d.openExports(ctx); err != nil {
-		return err
-	}
-	live := d.tally.childWork
-	if d.fresh {
-		d.takeSample = d.sampleInChild
-	} else {
-		if d.taker.Sampler, err = d.x.Open(d.setting(), d.cellContents()); err != nil {
-			return err
-		}
-		d.onClose(d.taker.Close)
-		d.taker.cells, d.taker.words, d.taker.limit = d.cells, d.x.Words, d.options.limit()
-		d.takeSample = d.takeHere
-		if run := d.session.run; d.design && run.Host.ASLR == result.NoASLR {
-			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {
-				run.Matrix.Padding = mostPadding
-			}
-		}
-		if of, ok := experiment.Part[experiment.Live](d.taker.Sampler); ok {
-			live = of.Live
-		}
-		if d.x.Place == experiment.Here {
-			live = ownSwitches(live)
-		}
-	}
-	name := d.x.Name
-	if d.design {
-		name = "matrix " + name
-	}
-	info := metrics.Info{
-		Experiment: name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
-		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split, Run: d.options.runName(),
-	}
-	if err := d.openMetrics(ctx, d.options.metricsFlags, live, info); err != nil {
-		return err
-	}
-	if err := d.openJournal(ctx, d.options); err != nil {
-		return err
-	}
-	d.order, err = d.newOrder()
-	return err
-}
-
-// openExports opens the files into which the result is also written.
-func (d *driver) openExports(ctx context.Context) error {
-	for _, export := range d.options.exports() {
-		format, err := d.env.Views.Lookup(export.format)
-		if err != nil {
-			return err
-		}
-		write := func(w io.Writer, run *result.Run) error { return format.Write(w, run, term.Options{}) }
-		if err := d.openExport(ctx, export.Named, write); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setting returns the argument for opening the sampler.
-func (d *driver) setting() experiment.Setting {
-	s := experiment.Setting{
-		Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
-		Passed: d.passed,
-	}
-	if d.machine != nil {
-		s.Machine = d.machine.Machine
-	}
-	return s
-}
-
-// cellContents returns what each cell does.
-func (d *driver) cellContents() []any {
-	out := make([]any, len(d.cells))
-	for i, cell := range d.cells {
-		out[i] = cell.Do
-	}
-	return out
-}
-
-// newOrder makes the schedule. That of a resumed run continues after its samples.
-func (d *driver) newOrder() (schedule, error) {
-	o := d.options
-	run := d.session.run
-	names := make([]string, len(d.cells))
-	for i, cell := range d.cells {
-		names[i] = cell.Name
-	}
-	shared := design{
-		cells: len(d.cells), samples: d.schedule.Samples, warmup: o.warmup, budget: o.budget.Seconds(),
-		duration: d.schedule.Duration, seed: run.Seed, names: names,
-	}
-	if d.resumed == nil {
-		return newSchedule(run, d.x.Columns, shared, d.schedule)
-	}
-	run.Matrix.Budget = o.budget.Seconds()
-	for _, s := range run.Samples {
-		d.taker.ends = d.taker.ends || !s.Partial
-		d.tally.add(s)
-	}
-	board := d.resumed.Board()
-	d.before = board.Elapsed()
-	b := &blocks{design: shared, board: board}
-	b.begun, b.last = board.LastRound()
-	return b, nil
-}
-
 // prepare does the slow work before the first sample, and writes the header, which holds its results. In a matrix, its
 // time counts for a budget that was given.
 func (d *driver) prepare(ctx context.Context) error {
-	d.tally.plan(d.order.course(), d.before)
+	defer d.showPreparing()()
+	if is, err := linux.GetAffinity(os.Getpid()); err == nil {
+		d.had = is.Intersect(d.cpus)
+	}
+	d.tally.plan(d.order.Course(), d.before)
 	begun := d.env.Now()
 	took := func() float64 { return d.env.Now().Sub(begun).Seconds() }
 	if d.design && d.options.budgeted {
 		defer func() {
 			d.spent = took()
-			d.order.spend(d.spent)
+			d.order.Spend(d.spent)
 		}()
 	}
 	if d.resumed != nil {
-		if _, more := d.order.next(d.before); !more {
+		if _, more := d.order.Next(d.before); !more {
 			return nil // there is nothing to prepare for
 		}
 	}
@@ -347,7 +193,7 @@ func (d *driver) takeHere(ctx context.Context, cell int) (sample result.Sample, 
 func (d *driver) sample(ctx context.Context) error {
 	run := d.session.run
 	defer d.showProgress()()
-	judged := d.schedule.Order == experiment.Blocks || d.schedule.Order == experiment.Rows
+	judged := d.schedule.Order == matrix.RandomBlocks || d.schedule.Order == matrix.Rows
 	d.begun, run.Partial = d.env.Now(), false
 	cut, cancel := d.within(ctx, d.schedule.Duration)
 	defer cancel()
@@ -365,7 +211,7 @@ func (d *driver) sample(ctx context.Context) error {
 	interrupted := func() bool { return ctx.Err() != nil && !d.schedule.Watch }
 	complete := false
 	for {
-		slot, more := d.order.next(d.elapsed())
+		slot, more := d.order.Next(d.elapsed())
 		if complete = !more; complete {
 			break
 		}
@@ -398,10 +244,10 @@ func (d *driver) sample(ctx context.Context) error {
 			sample.Quality.Verdict, sample.Quality.Reasons = result.Invalid, []string{errCut.Error()}
 		}
 		slot.Elapsed = d.elapsed()
-		if !d.order.check(&sample, slot.Elapsed) && !run.Partial {
+		if !d.order.Check(&sample, slot.Elapsed) && !run.Partial {
 			run.Warmups = append(run.Warmups, sample)
 			d.tally.add(sample)
-			if err := d.order.add(sample, slot.Elapsed); err != nil {
+			if err := d.order.Add(sample, slot.Elapsed); err != nil {
 				return err
 			}
 			continue
@@ -412,7 +258,7 @@ func (d *driver) sample(ctx context.Context) error {
 		}
 		run.Partial = !d.keep(sample) || run.Partial
 		d.sampled = append(d.sampled, slot.Cell)
-		if err := d.order.add(sample, slot.Elapsed); err != nil {
+		if err := d.order.Add(sample, slot.Elapsed); err != nil {
 			return err
 		}
 		if run.Partial || cut.Err() != nil {
@@ -423,7 +269,7 @@ func (d *driver) sample(ctx context.Context) error {
 		run.Partial = true
 	}
 	if !run.Partial {
-		d.warn(d.order.warnings())
+		d.warn(d.order.Warnings())
 	}
 	return nil
 }
@@ -481,10 +327,10 @@ func (d *driver) judge() {
 	if run.Matrix != nil {
 		d.shown = time.Time{}
 		d.showStanding()
-		d.order.judge()
+		d.order.Judge()
 		return
 	}
-	if d.schedule.Order == experiment.Turns {
+	if d.schedule.Order == matrix.Turns {
 		sortByCell(run.Samples, d.sampled)
 	}
 	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, if that is the figure
@@ -516,5 +362,3 @@ func sortByCell(samples []result.Sample, cells []int) {
 	}
 	copy(samples, sorted)
 }
-
-var errNothing = errors.New("no cell can be measured")

@@ -17,6 +17,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
@@ -32,7 +33,7 @@ type testRun struct {
 }
 
 // newTestRun returns a rig for cells in an order; the run continues after the samples that it has.
-func newTestRun(t testing.TB, order experiment.Order, cells int, o Options) *testRun {
+func newTestRun(t testing.TB, order matrix.Order, cells int, o Options) *testRun {
 	t.Helper()
 	run := &result.Run{Schema: result.Schema, Seed: 7}
 	r := &testRun{
@@ -44,14 +45,14 @@ func newTestRun(t testing.TB, order experiment.Order, cells int, o Options) *tes
 	o.quiet = true
 	r.driver = &driver{
 		plan: plan{
-			run: run, design: order == experiment.Blocks,
-			schedule: experiment.Schedule{Order: order, Samples: o.samples, First: []int{0, 1, 1}},
+			run: run, design: order == matrix.RandomBlocks,
+			schedule: matrix.Schedule{Order: order, Samples: o.samples, First: []int{0, 1, 1}},
 		},
 		options: &o,
 	}
 	for i := range cells {
 		r.cells = append(r.cells, experiment.Cell[any]{Do: i})
-		if order != experiment.Turns {
+		if order != matrix.Turns {
 			name := fmt.Sprintf("n=%d", i)
 			run.Cells = append(run.Cells, result.Cell{Name: name, Flags: map[string]string{"n": name}})
 		}
@@ -73,7 +74,7 @@ func (r *testRun) open(t testing.TB) {
 	require.NoError(t, r.openJournal(t.Context(), &Options{resume: true, resultFlags: resultFlags{out: r.path}}))
 	t.Cleanup(func() { _ = r.journal.Close() })
 	var err error
-	r.driver.order, err = r.newOrder()
+	r.driver.order, err = r.newSequence()
 	require.NoError(t, err)
 	if r.resumed == nil {
 		require.NoError(t, r.journal.Write(result.Line{Header: r.plan.run}))
@@ -103,7 +104,7 @@ func codes(run *result.Run) (all []string) {
 }
 
 func TestSamplesAfterTheWarmup(t *testing.T) {
-	r := newTestRun(t, experiment.Turns, 1, Options{samples: 3, warmup: 1})
+	r := newTestRun(t, matrix.Turns, 1, Options{samples: 3, warmup: 1})
 	r.takes = func(taken, _ int) time.Duration { return time.Duration(9-8*min(taken, 1)) * time.Second }
 	require.NoError(t, r.sample(t.Context()))
 	run := r.result()
@@ -131,7 +132,7 @@ func TestBudget(t *testing.T) {
 		"no warm-up":   {time.Second, time.Minute, 1, 1, 1, "no-warmup"},
 		"one sample":   {time.Second, time.Minute, 0, 1, 1, "budget"},
 	} {
-		r := newTestRun(t, experiment.Turns, 1, Options{samples: 100, warmup: c.warmup, budget: c.budget})
+		r := newTestRun(t, matrix.Turns, 1, Options{samples: 100, warmup: c.warmup, budget: c.budget})
 		r.takes = func(int, int) time.Duration { return c.takes }
 		require.NoError(t, r.sample(t.Context()))
 		assert.Equal(t, c.taken, r.taken, name)
@@ -144,7 +145,7 @@ func TestBudget(t *testing.T) {
 // An interrupt keeps all samples, including the one in progress.
 func TestInterrupt(t *testing.T) {
 	for _, at := range []int{1, 2, 3} {
-		r := newTestRun(t, experiment.Turns, 1, Options{samples: 100, warmup: 1})
+		r := newTestRun(t, matrix.Turns, 1, Options{samples: 100, warmup: 1})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.spoil = func(s *result.Sample, taken, _ int) {
 			if taken+1 == at {
@@ -172,7 +173,7 @@ func (f *interrupting) MarshalJSON() ([]byte, error) {
 
 // An interrupt while the journal is written ends the run as one during a sample does. The sample is complete.
 func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
-	for _, order := range []experiment.Order{experiment.Turns, experiment.Blocks, experiment.Rows, experiment.Pairs} {
+	for _, order := range []matrix.Order{matrix.Turns, matrix.RandomBlocks, matrix.Rows, matrix.Pairs} {
 		r := newTestRun(t, order, 2, Options{samples: 5})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.spoil = func(s *result.Sample, taken, _ int) {
@@ -194,7 +195,7 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 func TestInterruptBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, order := range []experiment.Order{experiment.Turns, experiment.Blocks, experiment.Rows} {
+	for _, order := range []matrix.Order{matrix.Turns, matrix.RandomBlocks, matrix.Rows} {
 		r := newTestRun(t, order, 2, Options{samples: 100})
 		r.before = func(context.Context, int) error { panic("it was too late") }
 		require.NoError(t, r.sample(ctx))
@@ -213,10 +214,10 @@ func TestWatch(t *testing.T) {
 	}{
 		"for its duration": {5, nil, 5}, "until an interrupt": {0, nil, 4}, "not worth keeping": {0, context.Canceled, 3},
 	} {
-		r := newTestRun(t, experiment.Turns, 1, Options{warmup: 3})
+		r := newTestRun(t, matrix.Turns, 1, Options{warmup: 3})
 		r.plan.schedule.Watch, r.plan.schedule.Duration = true, c.duration
 		var err error
-		r.driver.order, err = r.newOrder()
+		r.driver.order, err = r.newSequence()
 		require.NoError(t, err)
 		ctx, interrupt := context.WithCancel(t.Context())
 		r.before = func(_ context.Context, taken int) error {
@@ -238,10 +239,10 @@ func TestWatch(t *testing.T) {
 // With a duration, the sampler's context ends when the time is over, and that is not an interrupt.
 func TestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which time passes only while all goroutines wait, so a slow machine makes no difference
-		r := newTestRun(t, experiment.Turns, 1, Options{samples: 1})
+		r := newTestRun(t, matrix.Turns, 1, Options{samples: 1})
 		r.plan.schedule.Duration = 0.020
 		var err error
-		r.driver.order, err = r.newOrder()
+		r.driver.order, err = r.newSequence()
 		require.NoError(t, err)
 		r.takes = func(int, int) time.Duration { return time.Millisecond }
 		r.before = func(ctx context.Context, taken int) error {
@@ -260,7 +261,7 @@ func TestDuration(t *testing.T) {
 
 // A failed sample costs only that sample, in every schedule.
 func TestFaultCostsItsSample(t *testing.T) {
-	for _, order := range []experiment.Order{experiment.Turns, experiment.Blocks, experiment.Rows, experiment.Pairs} {
+	for _, order := range []matrix.Order{matrix.Turns, matrix.RandomBlocks, matrix.Rows, matrix.Pairs} {
 		whole := newTestRun(t, order, 2, Options{samples: 5})
 		require.NoError(t, whole.sample(t.Context()))
 		for at := range 6 {
@@ -290,17 +291,17 @@ func TestFaultCostsItsSample(t *testing.T) {
 
 // A cell that fails three times in a row is given up, and the others go on.
 func TestCellIsGivenUp(t *testing.T) {
-	for order, left := range map[experiment.Order]int{
-		experiment.Turns: 2, experiment.Blocks: 2, experiment.Rows: 2, experiment.Pairs: 0,
+	for order, left := range map[matrix.Order]int{
+		matrix.Turns: 2, matrix.RandomBlocks: 2, matrix.Rows: 2, matrix.Pairs: 0,
 	} {
 		cells := 3
-		if order == experiment.Pairs {
+		if order == matrix.Pairs {
 			cells = 2
 		}
 		r := newTestRun(t, order, cells, Options{samples: 8})
 		r.plan.schedule.First = []int{0, 1, 0, 1, 1, 1, 1, 0}
 		var err error
-		r.driver.order, err = r.newOrder()
+		r.driver.order, err = r.newSequence()
 		require.NoError(t, err)
 		last := cells - 1
 		r.spoil = func(s *result.Sample, taken, cell int) {
@@ -328,8 +329,8 @@ func TestCellIsGivenUp(t *testing.T) {
 
 // A run without a valid sample has failed, and ends before all samples are taken.
 func TestNoValidSample(t *testing.T) {
-	for _, order := range []experiment.Order{
-		experiment.Turns, experiment.Blocks, experiment.Rows, experiment.Pairs,
+	for _, order := range []matrix.Order{
+		matrix.Turns, matrix.RandomBlocks, matrix.Rows, matrix.Pairs,
 	} {
 		r := newTestRun(t, order, 2, Options{samples: 50})
 		r.before = func(context.Context, int) error { return hint.With(errors.New("no such CPU"), "give another") }
@@ -344,7 +345,7 @@ func TestNoValidSample(t *testing.T) {
 
 // The outcome of a run: an interrupt first, then the command's own status, then the quality of the samples.
 func TestOutcome(t *testing.T) {
-	r := newTestRun(t, experiment.Turns, 1, Options{samples: 5, strict: true})
+	r := newTestRun(t, matrix.Turns, 1, Options{samples: 5, strict: true})
 	r.spoil = func(s *result.Sample, taken, _ int) {
 		if taken == 1 {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
@@ -356,7 +357,7 @@ func TestOutcome(t *testing.T) {
 	r.result().Partial = true
 	require.ErrorIs(t, r.outcome(experiment.Status(7)), ErrInterrupted)
 
-	r = newTestRun(t, experiment.Blocks, 2, Options{samples: 5})
+	r = newTestRun(t, matrix.RandomBlocks, 2, Options{samples: 5})
 	r.spoil = func(s *result.Sample, taken, cell int) {
 		if cell == 0 && taken > 5 {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
@@ -369,7 +370,7 @@ func TestOutcome(t *testing.T) {
 // A journal that cannot be written ends the run, which is then judged and shown like an interrupted one, before the
 // error.
 func TestJournalFails(t *testing.T) {
-	for _, order := range []experiment.Order{experiment.Turns, experiment.Rows, experiment.Blocks} {
+	for _, order := range []matrix.Order{matrix.Turns, matrix.Rows, matrix.RandomBlocks} {
 		var shown bytes.Buffer
 		out := resultFlags{format: "json", out: "run.jsonl"}
 		r := newTestRun(t, order, 2, Options{samples: 5, resultFlags: out, resumes: true})
@@ -385,7 +386,7 @@ func TestJournalFails(t *testing.T) {
 		err := r.finish(t.Context(), r.options)
 		require.ErrorIs(t, err, os.ErrClosed)
 		require.ErrorContains(t, err, "cannot write --out run.jsonl: ")
-		assert.Equal(t, order != experiment.Turns, strings.Contains(hint.Of(err), "--resume"), "where there is one")
+		assert.Equal(t, order != matrix.Turns, strings.Contains(hint.Of(err), "--resume"), "where there is one")
 		assert.Contains(t, shown.String(), `"partial": true`)
 	}
 }
@@ -393,9 +394,9 @@ func TestJournalFails(t *testing.T) {
 // The warm-ups and the first lap are in the cells' order, and each later lap is in an order that the seed decides.
 func TestShuffledLaps(t *testing.T) {
 	order := func(seed uint64) (cells []int) {
-		r := newTestRun(t, experiment.Turns, 5, Options{samples: 4, warmup: 1})
+		r := newTestRun(t, matrix.Turns, 5, Options{samples: 4, warmup: 1})
 		r.result().Seed = seed
-		r.driver.order, _ = r.newOrder()
+		r.driver.order, _ = r.newSequence()
 		r.spoil = func(_ *result.Sample, _, cell int) { cells = append(cells, cell) }
 		require.NoError(t, r.sample(t.Context()))
 		r.judge()
@@ -414,7 +415,7 @@ func TestShuffledLaps(t *testing.T) {
 // The wall times of a single cell are summarised, unless the run has another main figure.
 func TestSummaryOfOneCell(t *testing.T) {
 	for datum, want := range map[string]bool{"": true, "ns": false} {
-		r := newTestRun(t, experiment.Turns, 1, Options{samples: 2})
+		r := newTestRun(t, matrix.Turns, 1, Options{samples: 2})
 		r.x.Datum = datum
 		require.NoError(t, r.sample(t.Context()))
 		r.judge()
@@ -431,7 +432,7 @@ func TestSortByCell(t *testing.T) {
 
 // Row by row, each row has its share of the budget, and at least one sample.
 func TestRows(t *testing.T) {
-	r := newTestRun(t, experiment.Rows, 2, Options{samples: 3})
+	r := newTestRun(t, matrix.Rows, 2, Options{samples: 3})
 	require.NoError(t, r.sample(t.Context()))
 	var cells []int
 	for _, s := range r.result().Samples {
@@ -439,7 +440,7 @@ func TestRows(t *testing.T) {
 	}
 	assert.Equal(t, []int{0, 0, 0, 1, 1, 1}, cells)
 
-	r = newTestRun(t, experiment.Rows, 2, Options{samples: 100, budget: 6 * time.Second})
+	r = newTestRun(t, matrix.Rows, 2, Options{samples: 100, budget: 6 * time.Second})
 	require.NoError(t, r.sample(t.Context()))
 	perCell := map[int]int{}
 	for _, s := range r.result().Samples {
@@ -450,7 +451,7 @@ func TestRows(t *testing.T) {
 
 // Both cells of a pair are sampled, in the order given for the pair.
 func TestPairs(t *testing.T) {
-	r := newTestRun(t, experiment.Pairs, 2, Options{samples: 3})
+	r := newTestRun(t, matrix.Pairs, 2, Options{samples: 3})
 	require.NoError(t, r.sample(t.Context()))
 	var places [][2]int
 	for _, s := range r.result().Samples {
@@ -474,7 +475,7 @@ func TestBlocksBudget(t *testing.T) {
 		"the last one is the guess": {(3 + 6 + 9 + 8) * time.Second, slowing, 9},
 		"and it holds":              {(3 + 6 + 9 + 9) * time.Second, slowing, 12},
 	} {
-		r := newTestRun(t, experiment.Blocks, 2, Options{budget: c.budget})
+		r := newTestRun(t, matrix.RandomBlocks, 2, Options{budget: c.budget})
 		if c.pace != nil {
 			r.takes = c.pace
 		}
@@ -498,7 +499,7 @@ func TestBlocksResume(t *testing.T) {
 		"the next round is a whole one":    {5, 8 * time.Second, 6},
 		"the next round has its whole due": {5, 9 * time.Second, 9},
 	} {
-		r := newTestRun(t, experiment.Blocks, 2, Options{})
+		r := newTestRun(t, matrix.RandomBlocks, 2, Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.before = func(_ context.Context, taken int) error {
 			if taken == c.stopped {
@@ -540,7 +541,7 @@ func (v *varied) Sample(context.Context, any) (s result.Sample, err error) {
 // What varies follows from the seed and the sample's number alone, so that it favours no cell and is the same after --resume.
 func TestVary(t *testing.T) {
 	of := func(cells, padding int) []experiment.Variation {
-		r, v := newTestRun(t, experiment.Blocks, cells, Options{samples: 60 / (cells + 1)}), &varied{}
+		r, v := newTestRun(t, matrix.RandomBlocks, cells, Options{samples: 60 / (cells + 1)}), &varied{}
 		r.taker.Sampler, r.result().Matrix.Padding = v, padding
 		require.NoError(t, r.sample(t.Context()))
 		return v.of
@@ -563,7 +564,7 @@ func TestVary(t *testing.T) {
 // A sample that succeeded as ctx ended may still have been cut short, so judged runs do not keep it.
 func TestBlocksInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newTestRun(t, experiment.Blocks, 2, Options{})
+	r := newTestRun(t, matrix.RandomBlocks, 2, Options{})
 	r.spoil = func(*result.Sample, int, int) { cancel() }
 	require.NoError(t, r.sample(ctx))
 	assert.True(t, r.result().Partial)
@@ -572,7 +573,7 @@ func TestBlocksInterrupted(t *testing.T) {
 
 // The reason why a sample is invalid is stored with it, before it can end the run.
 func TestBlocksKeepInvalidSamples(t *testing.T) {
-	r := newTestRun(t, experiment.Blocks, 2, Options{})
+	r := newTestRun(t, matrix.RandomBlocks, 2, Options{})
 	r.spoil = func(s *result.Sample, _, cell int) {
 		if cell == 0 {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"no such CPU"}}
@@ -582,7 +583,7 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 	samples := r.result().Samples
 	assert.Equal(t, result.Invalid, samples[len(samples)-1].Quality.Verdict)
 
-	r = newTestRun(t, experiment.Blocks, 3, Options{samples: 2})
+	r = newTestRun(t, matrix.RandomBlocks, 3, Options{samples: 2})
 	r.spoil = func(s *result.Sample, taken, cell int) {
 		s.Answer = &result.Answer{Of: "primes", Is: "25"}
 		if cell == 2 && taken >= 4 {
@@ -605,7 +606,7 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 func BenchmarkScheduler(b *testing.B) {
 	const rounds = 25
 	for b.Loop() {
-		r := newTestRun(b, experiment.Blocks, 4, Options{samples: rounds})
+		r := newTestRun(b, matrix.RandomBlocks, 4, Options{samples: rounds})
 		r.spoil = func(s *result.Sample, taken, _ int) { s.Seconds *= 1 + float64(taken%7)/100 }
 		begun := time.Now()
 		require.NoError(b, r.sample(b.Context()))
@@ -633,11 +634,11 @@ func TestBudgetHoldsARound(t *testing.T) {
 		"the default": {Options{budget: time.Second}, ""},
 		"no limit":    {Options{budgeted: true}, ""},
 	} {
-		err := newTestRun(t, experiment.Blocks, 2, c.o).holdsRound(4, 3)
+		err := newTestRun(t, matrix.RandomBlocks, 2, c.o).holdsRound(4, 3)
 		assert.Equal(t, c.want != "", hint.IsUsage(err), name)
 		assert.Equal(t, c.want, hint.Of(err), name)
 	}
-	assert.NoError(t, newTestRun(t, experiment.Turns, 2, Options{budget: time.Second, budgeted: true}).holdsRound(1, 3))
+	assert.NoError(t, newTestRun(t, matrix.Turns, 2, Options{budget: time.Second, budgeted: true}).holdsRound(1, 3))
 	for seconds, want := range map[float64]string{0.21: "300ms", 0.3: "300ms", 12.1: "13s", 41: "45s", 61: "1m30s", 120: "2m", 3601: "1h10m"} {
 		assert.Equal(t, want, typed(seconds))
 	}
@@ -658,7 +659,7 @@ func TestFewRoundsAreTold(t *testing.T) {
 		"a number of samples":  {Options{budget: time.Second, samples: 2}, 1, false},
 		"quiet":                {Options{budget: time.Second, resultFlags: resultFlags{quiet: true}}, 1, false},
 	} {
-		r := newTestRun(t, experiment.Blocks, 2, c.o)
+		r := newTestRun(t, matrix.RandomBlocks, 2, c.o)
 		r.options.quiet = c.o.quiet
 		r.tellFewRounds(50, c.each)
 		text := r.env.Stderr.(*bytes.Buffer).String()
@@ -674,7 +675,7 @@ func TestFewRoundsAreTold(t *testing.T) {
 // sample that was cut again.
 func TestBudgetEndsInTheFirstRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newTestRun(t, experiment.Blocks, 2, Options{budget: 2500 * time.Millisecond, budgeted: true})
+		r := newTestRun(t, matrix.RandomBlocks, 2, Options{budget: 2500 * time.Millisecond, budgeted: true})
 		cut := false
 		r.takes = func(int, int) time.Duration { return 0 }
 		r.before = func(ctx context.Context, _ int) error {
@@ -721,7 +722,7 @@ func (unending) Sample(ctx context.Context, _ any) (result.Sample, error) {
 
 // The default budget ends the first execution of the user's command, and a --timeout is the user's own limit.
 func TestEndless(t *testing.T) {
-	r := newTestRun(t, experiment.Blocks, 2, Options{budget: time.Millisecond, given: func(string) bool { return false }})
+	r := newTestRun(t, matrix.RandomBlocks, 2, Options{budget: time.Millisecond, given: func(string) bool { return false }})
 	r.taker = taker{Sampler: unending{}, cells: r.cells, words: true, limit: r.options.limit()}
 	r.takeSample = r.taker.execute
 	err := r.sample(t.Context())

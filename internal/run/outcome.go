@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 )
@@ -61,6 +62,6 @@ func (d *driver) failed(what string) error {
 
 // compares reports whether a judged run has a baseline and another cell that were not given up; true of other runs.
 func (d *driver) compares() bool {
-	b, judged := d.order.(*blocks)
-	return !judged || b.board.Compares()
+	b, judged := d.order.(*matrix.Blocks)
+	return !judged || b.Compares()
 }

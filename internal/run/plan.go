@@ -23,7 +23,7 @@ type plan struct {
 	needs     []need                 // of each cell
 	listed    []result.Cell          // all cells, also those that this machine lacks
 	cpus      cpuset.Set             // of all cells
-	schedule  experiment.Schedule
+	schedule  matrix.Schedule
 	resources experiment.Resources
 	labels    experiment.Labels
 	placement string // as flags, if it is the same for all cells
@@ -90,7 +90,7 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 		}
 	}
 	if c.designs {
-		p.schedule = experiment.Schedule{Order: experiment.Blocks, Title: q.Title, Datum: c.x.Datum, Samples: c.samples}
+		p.schedule = matrix.Schedule{Order: matrix.RandomBlocks, Title: q.Title, Datum: c.x.Datum, Samples: c.samples}
 		p.run.Spec = common(q)
 	}
 	if c.compares(&p, settings[0]) {
@@ -134,13 +134,13 @@ func (c *command) compares(p *plan, rows []*row) bool {
 		}
 	}
 	if !p.design && able == 1 { // it is not compared, so no difference decides when it is sampled enough
-		p.schedule.Order, p.schedule.Samples = experiment.Turns, c.samples
+		p.schedule.Order, p.schedule.Samples = matrix.Turns, c.samples
 	}
-	return p.design || p.schedule.Order != experiment.Turns
+	return p.design || p.schedule.Order != matrix.Turns
 }
 
 // matrix returns how the cells are compared.
-func (c *command) matrix(s experiment.Schedule, q request) *result.Matrix {
+func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 	m := &result.Matrix{
 		Title: s.Title, Datum: s.Datum, Figures: c.x.Figures(s.Datum), Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(), Columns: q.Columns, Layouts: q.Layouts,
@@ -161,7 +161,7 @@ func (c *command) settleMatrix(p *plan, judged []experiment.Judged) error {
 		}
 		c.addSecond(run, p.cells)
 	}
-	if err := c.failOn.Check(run); err != nil || p.schedule.Order != experiment.Blocks {
+	if err := c.failOn.Check(run); err != nil || p.schedule.Order != matrix.RandomBlocks {
 		return err
 	}
 	board, err := matrix.NewBoard(run, c.x.Columns)

@@ -3,7 +3,7 @@ package run
 import (
 	"time"
 
-	"gorun/internal/experiment"
+	"gorun/internal/matrix"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -13,7 +13,7 @@ func (d *driver) showProgress() (stop func()) {
 	if d.options.quiet {
 		return func() {}
 	}
-	if d.schedule.Order == experiment.Blocks {
+	if d.schedule.Order == matrix.RandomBlocks {
 		if !d.env.Progress.Terminal {
 			return func() {}
 		}
@@ -28,7 +28,7 @@ func (d *driver) showProgress() (stop func()) {
 		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
 		Now: func() string { return d.cells[d.running.Load()].Running },
 	}
-	if total := uint64(d.order.course().Samples); d.resources.Numbers > 0 && total > 0 {
+	if total := uint64(d.order.Course().Samples); d.resources.Numbers > 0 && total > 0 {
 		if planned := d.resources.Numbers * total; planned/total == d.resources.Numbers {
 			p.Planned = planned
 		}
@@ -51,12 +51,12 @@ const showEvery = 100 * time.Millisecond
 
 // showStanding shows the standing of the cells of a judged run, on the terminal and in the metrics.
 func (d *driver) showStanding() {
-	board, ok := d.order.(*blocks)
+	board, ok := d.order.(*matrix.Blocks)
 	if !ok || time.Since(d.shown) < showEvery {
 		return
 	}
 	d.shown = time.Now()
-	standing := board.board.Standing()
+	standing := board.Standing()
 	d.tally.setStanding(standing)
 	if d.drawStanding != nil {
 		d.drawStanding(standing)

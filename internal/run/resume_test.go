@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/child"
-	"gorun/internal/experiment"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -25,7 +24,7 @@ func TestWithFlags(t *testing.T) {
 // An interrupted run with a journal prints the command to resume it, quoted for a shell.
 func TestSayHowToGoOn(t *testing.T) {
 	says := func(resume, resumes bool, args ...string) string {
-		r := newTestRun(t, experiment.Blocks, 2, Options{resume: resume, resumes: resumes})
+		r := newTestRun(t, matrix.RandomBlocks, 2, Options{resume: resume, resumes: resumes})
 		var stderr bytes.Buffer
 		r.env.Stderr, r.env.Args, r.env.Self, r.x.Name = &stderr, args, child.Self{Argv: []string{"./go run"}}, "exec"
 		r.printResume()

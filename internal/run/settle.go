@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"gorun/internal/experiment"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -23,8 +22,8 @@ func (o *Options) settleBudget(asked bool) {
 }
 
 // settleSchedule settles a plain run by the schedule of its experiment.
-func (o *Options) settleSchedule(s *experiment.Schedule) {
-	open := s.Order == experiment.Blocks && !o.given("samples") && (s.Open || o.given("precision"))
+func (o *Options) settleSchedule(s *matrix.Schedule) {
+	open := s.Order == matrix.RandomBlocks && !o.given("samples") && (s.Open || o.given("precision"))
 	if s.Budget > 0 && !o.given("budget") && !o.given("samples") {
 		o.budget = time.Duration(s.Budget * float64(time.Second))
 	}
@@ -34,7 +33,7 @@ func (o *Options) settleSchedule(s *experiment.Schedule) {
 	}
 	o.settleBudget(s.Duration > 0)
 	switch {
-	case s.Order == experiment.Pairs:
+	case s.Order == matrix.Pairs:
 		s.Samples = len(s.First)
 	case open:
 		s.Samples = 0

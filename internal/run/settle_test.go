@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"gorun/internal/experiment"
 	"gorun/internal/matrix"
 )
 
@@ -16,25 +15,25 @@ import (
 func TestSettleSchedule(t *testing.T) {
 	for name, c := range map[string]struct {
 		given    []string
-		schedule experiment.Schedule
+		schedule matrix.Schedule
 		samples  int
 		budget   time.Duration
 		takes    int // samples of the schedule; 0: as many as are needed
 	}{
-		"nothing":                             {nil, experiment.Schedule{}, 5, time.Minute, 5},
-		"samples":                             {[]string{"samples"}, experiment.Schedule{Budget: 9}, 5, 0, 5},
-		"samples and a budget":                {[]string{"samples", "budget"}, experiment.Schedule{}, 5, time.Minute, 5},
-		"a duration":                          {nil, experiment.Schedule{Duration: 3}, 5, 0, 5},
-		"a duration and a budget":             {[]string{"budget"}, experiment.Schedule{Duration: 3}, 5, time.Minute, 5},
-		"the schedule's budget":               {nil, experiment.Schedule{Budget: 9}, 5, 9 * time.Second, 5},
-		"the schedule's samples":              {nil, experiment.Schedule{Samples: 64}, 64, 0, 64},
-		"samples, not the schedule's":         {[]string{"samples"}, experiment.Schedule{Samples: 64}, 5, 0, 5},
-		"blocks":                              {nil, experiment.Schedule{Order: experiment.Blocks}, 5, time.Minute, 5},
-		"open blocks":                         {nil, experiment.Schedule{Order: experiment.Blocks, Open: true}, 5, time.Minute, 0},
-		"open blocks, samples":                {[]string{"samples"}, experiment.Schedule{Order: experiment.Blocks, Open: true}, 5, 0, 5},
-		"a precision":                         {[]string{"precision"}, experiment.Schedule{Order: experiment.Blocks}, 5, time.Minute, 0},
-		"a precision, the schedule's samples": {[]string{"precision"}, experiment.Schedule{Order: experiment.Blocks, Samples: 64}, 5, time.Minute, 0},
-		"pairs":                               {nil, experiment.Schedule{Order: experiment.Pairs, First: []int{0, 1}}, 5, time.Minute, 2},
+		"nothing":                             {nil, matrix.Schedule{}, 5, time.Minute, 5},
+		"samples":                             {[]string{"samples"}, matrix.Schedule{Budget: 9}, 5, 0, 5},
+		"samples and a budget":                {[]string{"samples", "budget"}, matrix.Schedule{}, 5, time.Minute, 5},
+		"a duration":                          {nil, matrix.Schedule{Duration: 3}, 5, 0, 5},
+		"a duration and a budget":             {[]string{"budget"}, matrix.Schedule{Duration: 3}, 5, time.Minute, 5},
+		"the schedule's budget":               {nil, matrix.Schedule{Budget: 9}, 5, 9 * time.Second, 5},
+		"the schedule's samples":              {nil, matrix.Schedule{Samples: 64}, 64, 0, 64},
+		"samples, not the schedule's":         {[]string{"samples"}, matrix.Schedule{Samples: 64}, 5, 0, 5},
+		"blocks":                              {nil, matrix.Schedule{Order: matrix.RandomBlocks}, 5, time.Minute, 5},
+		"open blocks":                         {nil, matrix.Schedule{Order: matrix.RandomBlocks, Open: true}, 5, time.Minute, 0},
+		"open blocks, samples":                {[]string{"samples"}, matrix.Schedule{Order: matrix.RandomBlocks, Open: true}, 5, 0, 5},
+		"a precision":                         {[]string{"precision"}, matrix.Schedule{Order: matrix.RandomBlocks}, 5, time.Minute, 0},
+		"a precision, the schedule's samples": {[]string{"precision"}, matrix.Schedule{Order: matrix.RandomBlocks, Samples: 64}, 5, time.Minute, 0},
+		"pairs":                               {nil, matrix.Schedule{Order: matrix.Pairs, First: []int{0, 1}}, 5, time.Minute, 2},
 	} {
 		o := Options{samples: 5, budget: time.Minute, given: func(flag string) bool { return slices.Contains(c.given, flag) }}
 		o.settleBudget(o.given("samples"))

@@ -50,7 +50,7 @@ func (c *command) takeBaseline(ctx context.Context, p plan) (seconds float64, er
 	d := &driver{plan: p, options: &c.Options, session: &session{env: c.env, run: run}}
 	d.tally.begin(c.env.Now)
 	defer d.close(&err)
-	if err := d.settle(); err != nil {
+	if err := d.settle(ctx); err != nil {
 		return 0, err
 	}
 	d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{}

@@ -1,0 +1,156 @@
+package run
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"gorun/internal/experiment"
+	"gorun/internal/matrix"
+	"gorun/internal/metrics"
+	"gorun/internal/output"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+)
+
+// check returns an error if this process may not have the threads or the memory that it needs, or outputs are the same file.
+func (d *driver) check(context.Context) error {
+	if !d.fresh { // otherwise each child is checked
+		warnings, err := enough(d.env, d.resources)
+		if err != nil {
+			return err
+		}
+		d.warn(warnings)
+	}
+	return d.checkOutputs()
+}
+
+// checkOutputs returns an error if two outputs are the same file, or stdout cannot be written. If stdout is used by
+// another output or by the command, the result goes to stderr.
+func (d *driver) checkOutputs() error {
+	d.files = output.Opener{Stdout: d.env.Stdout, Stderr: d.env.Stderr}
+	outputs := []output.Named{d.options.journal(), d.options.picture(), d.options.textfileOutput()}
+	for _, export := range d.options.exports() {
+		outputs = append(outputs, export.Named)
+	}
+	outputs = slices.DeleteFunc(outputs, func(n output.Named) bool { return n.Path == "" })
+	if err := d.files.Distinct(outputs...); err != nil {
+		return err
+	}
+	if d.passed || slices.ContainsFunc(outputs, d.files.IsStdout) {
+		d.env.Stdout, d.env.Show = d.env.Stderr, d.env.Progress
+		return nil
+	}
+	return output.Check(d.env.Stdout)
+}
+
+// open opens every output, so that an output that cannot be written is an error before anything is measured, and the
+// sampler.
+func (d *driver) open(ctx context.Context) (err error) {
+	draw := chart.MatrixSVG
+	if d.x.Picture != nil && !d.design {
+		draw = d.x.Picture.Draw
+	}
+	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
+		return err
+	}
+	if err := d.openExports(ctx); err != nil {
+		return err
+	}
+	live := d.tally.childWork
+	if d.fresh {
+		d.takeSample = d.sampleInChild
+	} else {
+		if d.taker.Sampler, err = d.x.Open(d.setting(), d.cellContents()); err != nil {
+			return err
+		}
+		d.onClose(d.taker.Close)
+		d.taker.cells, d.taker.words, d.taker.limit = d.cells, d.x.Words, d.options.limit()
+		d.takeSample = d.takeHere
+		if run := d.session.run; d.design && run.Host.ASLR == result.NoASLR {
+			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {
+				run.Matrix.Padding = mostPadding
+			}
+		}
+		if of, ok := experiment.Part[experiment.Live](d.taker.Sampler); ok {
+			live = of.Live
+		}
+		if d.x.Place == experiment.Here {
+			live = ownSwitches(live)
+		}
+	}
+	name := d.x.Name
+	if d.design {
+		name = "matrix " + name
+	}
+	info := metrics.Info{
+		Experiment: name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
+		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split, Run: d.options.runName(),
+	}
+	if err := d.openMetrics(ctx, d.options.metricsFlags, live, info); err != nil {
+		return err
+	}
+	if err := d.openJournal(ctx, d.options); err != nil {
+		return err
+	}
+	d.order, err = d.newSequence()
+	return err
+}
+
+// openExports opens the files into which the result is also written.
+func (d *driver) openExports(ctx context.Context) error {
+	for _, export := range d.options.exports() {
+		format, err := d.env.Views.Lookup(export.format)
+		if err != nil {
+			return err
+		}
+		write := func(w io.Writer, run *result.Run) error { return format.Write(w, run, term.Options{}) }
+		if err := d.openExport(ctx, export.Named, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setting returns the argument for opening the sampler.
+func (d *driver) setting() experiment.Setting {
+	s := experiment.Setting{
+		Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
+		Passed: d.passed,
+	}
+	if d.machine != nil {
+		s.Machine = d.machine.Machine
+	}
+	return s
+}
+
+// cellContents returns what each cell does.
+func (d *driver) cellContents() []any {
+	out := make([]any, len(d.cells))
+	for i, cell := range d.cells {
+		out[i] = cell.Do
+	}
+	return out
+}
+
+// newSequence makes the sequence of the cells. That of a resumed run continues after its samples.
+func (d *driver) newSequence() (matrix.Sequence, error) {
+	run, s := d.session.run, d.schedule
+	s.Budget, s.Warmup = d.options.budget.Seconds(), d.options.warmup
+	if d.resumed == nil {
+		names := make([]string, len(d.cells))
+		for i, cell := range d.cells {
+			names[i] = cell.Name
+		}
+		return s.Sequence(run, names, d.x.Columns)
+	}
+	run.Matrix.Budget = s.Budget
+	for _, s := range run.Samples {
+		d.taker.ends = d.taker.ends || !s.Partial
+		d.tally.add(s)
+	}
+	board := d.resumed.Board()
+	d.before = board.Elapsed()
+	return s.Continue(board), nil
+}
