@@ -39,7 +39,7 @@ const mayImport = `
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
 	load                child cpuset linux placement
-	matrix              column cpuset hint lazy result shell stats testdata/matrix units
+	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
 	migrate             bytesize column cpuset csrc experiment hint linux matrix measure placement render/view result stats topology units
@@ -62,7 +62,6 @@ const mayImport = `
 	shell               hint
 	stats               units
 	sysfs               cpuset
-	testdata/matrix
 	table               column stats units
 	tests
 	tests/hosts         sysfs topology
@@ -76,7 +75,7 @@ const mayImport = `
 // package may import.
 func TestImports(t *testing.T) {
 	const line = `{{.ImportPath}} {{join .Imports " "}}`
-	out, err := exec.Command("go", "list", "-f", line, "gorun/...", "gorun/testdata/matrix").Output()
+	out, err := exec.Command("go", "list", "-f", line, "gorun/...").Output()
 	require.NoError(t, err)
 	imports := map[string][]string{}
 	for line := range strings.Lines(string(out)) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +16,13 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/output"
-	"gorun/testdata/prometheus"
 )
+
+// watching are the files with which a Prometheus server and Grafana show gorun's metrics: an example of a server's configuration,
+// recording rules and alerts, and a dashboard.
+//
+//go:embed prometheus/prometheus.yml prometheus/rules.yml prometheus/grafana-dashboard.json
+var watching embed.FS
 
 func newMetrics(e env) *cobra.Command {
 	var dir string
@@ -42,13 +48,13 @@ func newMetrics(e env) *cobra.Command {
 }
 
 func writeMetrics(ctx context.Context, e env, dir output.Named) error {
-	entries, err := prometheus.Files.ReadDir(".")
+	entries, err := watching.ReadDir("prometheus")
 	if err != nil {
 		return err
 	}
 	files := map[string][]byte{}
 	for _, entry := range entries {
-		if files[entry.Name()], err = prometheus.Files.ReadFile(entry.Name()); err != nil {
+		if files[entry.Name()], err = watching.ReadFile("prometheus/" + entry.Name()); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ import (
 )
 
 // prometheusDir has the files for a Prometheus server and Grafana.
-const prometheusDir = "../../testdata/prometheus"
+const prometheusDir = "prometheus"
 
 // The files there name only metrics that exist. gorun help metrics has all metrics.
 func TestPrometheusFilesNameWhatExists(t *testing.T) {

@@ -2,12 +2,12 @@ package matrix
 
 import (
 	"bytes"
+	"embed"
 	"fmt"
 	"slices"
 	"strings"
 
 	"gorun/internal/hint"
-	presets "gorun/testdata/matrix"
 )
 
 // Predefined is a preset.
@@ -16,7 +16,10 @@ type Predefined struct{ Name, Experiment, Usage string }
 // Entry implements catalog.Entry.
 func (p Predefined) Entry() (name, usage string) { return p.Name, p.Usage }
 
-// Presets lists gorun's own matrices, each in a file of testdata/matrix.
+//go:embed presets/*.yaml
+var presets embed.FS
+
+// Presets lists gorun's own matrices, each in a file of presets.
 var Presets = []Predefined{
 	{"quick", "primes", "8 ways to place the workers of gorun primes, within a minute"},
 	{"classic", "primes", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
@@ -39,7 +42,7 @@ func Preset(name string) (Spec, error) {
 		if p.Name != name {
 			continue
 		}
-		text, err := presets.Files.ReadFile(name + ".yaml")
+		text, err := presets.ReadFile("presets/" + name + ".yaml")
 		if err != nil {
 			return Spec{}, err
 		}

@@ -16,7 +16,7 @@ import (
 
 // Each preset has a file, and each file is a preset.
 func TestPresetsAreTheFiles(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/matrix/*.yaml")
+	files, err := filepath.Glob("presets/*.yaml")
 	require.NoError(t, err)
 	assert.Len(t, files, len(matrix.Presets))
 	for _, p := range matrix.Presets {

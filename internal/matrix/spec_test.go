@@ -182,7 +182,7 @@ func TestReadSpecErrors(t *testing.T) {
 // FuzzReadSpec checks that any text is a spec or an error of one line, and that any spec has valid cells or such an
 // error.
 func FuzzReadSpec(f *testing.F) {
-	files, err := filepath.Glob("../../testdata/matrix/*.yaml")
+	files, err := filepath.Glob("presets/*.yaml")
 	require.NoError(f, err)
 	require.NotEmpty(f, files)
 	for _, file := range files {
