@@ -25,8 +25,9 @@ func TestPresets(t *testing.T) {
 			}
 		}
 		var want []string
-		for _, row := range rfcRows(t, strings.TrimPrefix(name, "rfc-")) {
-			want = append(want, label(row.NumaRow))
+		rows, _ := rfcRows(t, strings.TrimPrefix(name, "rfc-"))
+		for _, row := range rows {
+			want = append(want, label(row))
 		}
 		assert.Equal(t, want, got)
 		var p result.Plan
