@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/metrics"
 	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/table"
 	"gorun/internal/units"
 )
@@ -15,121 +16,78 @@ import (
 // Formats are the formats of a report, the default first.
 var Formats = []string{"table", "json", "markdown", "prometheus"}
 
-// answer returns the first sentences: ready or not and why, how much a run would suffer, and what else does not work.
-func (r *Report) answer() (lines []string) {
+// answer says whether the machine is ready or why not, how much a run would suffer, and what else does not work.
+func (r *Report) answer() []view.Statement {
 	var reasons, others []string
 	for _, area := range r.Areas {
 		switch {
 		case area.Ready:
 		case slices.Contains(needed, area.Area):
 			reasons = append(reasons, area.Reason)
+		case area.Area == NUMA:
+			others = append(others, "Not ready for NUMA: "+area.Reason+".")
 		default:
-			others = append(others, fmt.Sprintf("Not ready for %s: %s.", area.Area.title(), area.Reason))
+			others = append(others, fmt.Sprintf("Not ready for %s: %s.", area.Area, area.Reason))
 		}
 	}
 	t := r.Trial
-	switch {
-	case !r.Ready:
-		lines = []string{"Not ready: " + strings.Join(reasons, "; ") + "."}
-	case t == nil:
-		lines = []string{"Ready, as far as files show: no runs were compared."}
-	default:
-		lines = []string{fmt.Sprintf("Ready: a run of %s can find differences from %s on.", units.Duration(t.PromisedSeconds), percent(t.Resolution))}
-	}
+	lines := []string{"Ready, as far as files show: no runs were compared."}
 	if t != nil {
+		lines[0] = fmt.Sprintf("Ready: a run of %s can find differences from %s on.", units.Duration(t.PromisedSeconds), percent(t.Resolution))
 		equal := fmt.Sprintf("Two equal runs of %s differ by %s here", units.Seconds(t.RunSeconds), percent(t.Differs))
 		if t.Resolution > 0 && !r.Ready {
-			equal += fmt.Sprintf(": after %s, expect “can't tell” below %s", units.Duration(t.PromisedSeconds), percent(t.Resolution))
+			equal += ": " + t.expectation()
 		}
 		lines = append(lines, equal+".")
 	}
-	return append(lines, others...)
-}
-
-func (a Area) title() string {
-	if a == NUMA {
-		return "NUMA"
+	if !r.Ready {
+		lines[0] = "Not ready: " + strings.Join(reasons, "; ") + "."
 	}
-	return string(a)
-}
-
-// text returns what the condition means and what can be done, in sentences; "" where it means nothing.
-func (c Condition) text() string {
-	text := c.Effect
-	if c.Remedy != "" {
-		text += "; " + c.Remedy
+	var statements []view.Statement
+	for _, line := range append(lines, others...) {
+		statements = append(statements, view.Statement{Text: line})
 	}
-	return text
+	return statements
 }
 
-// nameWidth is the width of the names' column.
-func nameWidth() int {
-	width := 0
-	for _, c := range conditions {
-		width = max(width, term.Width(c.name))
-	}
-	return width
+// table has a row for each condition, with what it means and what can be done.
+func (r *Report) table() table.Table {
+	return table.Of(r.Conditions).
+		With("area", func(c Condition) table.Value { return table.Text(c.Area) }).
+		With("level", func(c Condition) table.Value { return table.Text(c.Level) }).
+		With("condition", func(c Condition) table.Value { return table.Text(c.Name) }).
+		With("value", func(c Condition) table.Value {
+			text := c.Value
+			if c.Effect != "" {
+				text += ": " + c.Effect
+			}
+			if c.Remedy != "" {
+				text += "; " + c.Remedy
+			}
+			return table.Words{{Text: text}}
+		}).
+		Table("conditions", "")
 }
 
-// Table shows the report to a person: the answer, then the conditions of each area.
+// Table shows the report to a person: the answer, then the conditions.
 func (r *Report) Table(w io.Writer, opts term.Options) error {
 	r = term.Clean(r)
-	var blocks []string
-	for i, line := range r.answer() {
-		if i == 0 {
-			blocks = append(blocks, opts.Paint(term.Bold, line)+"\n")
-			continue
-		}
-		blocks[0] += term.Paragraph("  ", line, opts.Columns())
-	}
-	width := nameWidth()
-	for _, area := range Areas {
-		block := opts.Paint(term.Bold, area.title()) + "\n"
-		for _, c := range r.Conditions {
-			if c.Area != area {
-				continue
-			}
-			text := c.Value
-			if about := c.text(); about != "" {
-				text += ": " + about
-			}
-			block += term.Paragraph(fmt.Sprintf("  %-5s  %s  ", c.Level, term.Pad(c.Name, width)), text, opts.Columns())
-		}
-		blocks = append(blocks, block)
-	}
 	warnings := ""
 	for _, warning := range r.Warnings {
 		warnings += term.Paragraph("warning: ", warning, opts.Columns())
 	}
-	_, err := io.WriteString(w, term.Page(append(blocks, warnings)))
+	_, err := io.WriteString(w, term.Page([]string{view.AnswerBlock(r.answer(), opts), term.Table(r.table(), opts), warnings}))
 	return err
 }
 
 // Markdown shows the report in GitHub Flavored Markdown.
 func (r *Report) Markdown(w io.Writer) error {
 	r = term.Clean(r)
-	var page strings.Builder
-	for i, line := range r.answer() {
-		if i == 0 {
-			page.WriteString("**" + term.EscapeMarkdown(line) + "**\n\n")
-			continue
-		}
-		page.WriteString("- " + term.EscapeMarkdown(line) + "\n")
-	}
-	text := func(of func(c Condition) string) func(c Condition) table.Value {
-		return func(c Condition) table.Value { return table.Text(of(c)) }
-	}
-	page.WriteString("\n" + term.MarkdownTable(table.Of(r.Conditions).
-		With("Area", text(func(c Condition) string { return c.Area.title() })).
-		With("Condition", text(func(c Condition) string { return c.Name })).
-		With("", text(func(c Condition) string { return string(c.Level) })).
-		With("Value", text(func(c Condition) string { return c.Value })).
-		With("Effect and remedy", text(func(c Condition) string { return c.text() })).
-		Table("", "")))
+	page := view.AnswerMarkdown(r.answer()) + "\n" + term.MarkdownTable(r.table())
 	for _, warning := range r.Warnings {
-		page.WriteString("\n> " + term.EscapeMarkdown(warning) + "\n")
+		page += "\n> " + term.EscapeMarkdown(warning) + "\n"
 	}
-	_, err := io.WriteString(w, page.String())
+	_, err := io.WriteString(w, page)
 	return err
 }
 
@@ -153,10 +111,7 @@ func (r *Report) Fixes(w io.Writer) error {
 func (r *Report) Prometheus(w io.Writer) error {
 	ready, counts := map[string]float64{}, map[string]float64{}
 	for _, area := range r.Areas {
-		ready[string(area.Area)] = 0
-		if area.Ready {
-			ready[string(area.Area)] = 1
-		}
+		ready[string(area.Area)] = map[bool]float64{true: 1}[area.Ready]
 	}
 	for _, level := range levels {
 		counts[string(level)] = 0
