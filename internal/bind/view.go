@@ -64,9 +64,6 @@ const (
 	mostColumns = 15
 )
 
-// meanName is the name of the last row.
-const meanName = "mean"
-
 // heat returns the map of a run's good samples: rows are processes, and at last the mean of all; columns are trials, unbound first.
 // Processes and trials that are merged have their mean. It returns false if there are no figures.
 func heat(run *result.Run) (h *chart.Heat, legend string, ok bool) {
@@ -90,6 +87,17 @@ func heat(run *result.Run) (h *chart.Heat, legend string, ok bool) {
 	if len(ms) == 0 {
 		return nil, "", false
 	}
+	mean := func(processes, rounds []int, bound bool) float64 { // NaN: no time is known
+		sum, n := 0.0, 0.0
+		for _, process := range processes {
+			for _, round := range rounds {
+				if x, known := ms[place{process, round, bound}]; known {
+					sum, n = sum+x, n+1
+				}
+			}
+		}
+		return sum / n
+	}
 	rows, columns := merged(processes, mostRows), merged(rounds, mostColumns)
 	legend = "A is unbound, B is bound; P1 is process 0 of the data"
 	if n := len(rows[0]); n > 1 {
@@ -102,33 +110,20 @@ func heat(run *result.Run) (h *chart.Heat, legend string, ok bool) {
 	for _, row := range rows {
 		h.Rows = append(h.Rows, chart.Side{Name: "P" + strconv.Itoa(row[0]+1)})
 	}
-	h.Rows = append(h.Rows, chart.Side{Name: meanName})
+	h.Rows = append(h.Rows, chart.Side{Name: "mean"})
 	rows = append(rows, slices.Concat(rows...))
 	h.At = make([][]float64, len(rows))
 	for _, bound := range []bool{false, true} {
 		for _, trials := range columns {
-			means := make([]float64, len(rows)) // NaN: the time of none is known
-			for i, row := range rows {
-				sum, n := 0.0, 0.0
-				for _, process := range row {
-					for _, round := range trials {
-						if x, known := ms[place{process, round, bound}]; known {
-							sum, n = sum+x, n+1
-						}
-					}
-				}
-				means[i] = sum / n
-			}
-			if math.IsNaN(means[len(means)-1]) {
+			if math.IsNaN(mean(rows[len(rows)-1], trials, bound)) {
 				continue // the run ended before it
 			}
 			h.Columns = append(h.Columns, chart.Side{Name: strconv.Itoa(trials[0] + 1), Group: side(bound)})
-			for i, mean := range means {
-				h.At[i] = append(h.At[i], mean)
+			for i, row := range rows {
+				h.At[i] = append(h.At[i], mean(row, trials, bound))
 			}
 		}
 	}
-	h.Label = func(i, j int) string { return h.Rows[i].Name + " in " + h.Columns[j].Group + h.Columns[j].Name }
 	return h, legend + ".", true
 }
 

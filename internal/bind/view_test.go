@@ -33,7 +33,7 @@ func TestHeat(t *testing.T) {
 		require.True(t, ok)
 		require.Len(t, h.Rows, c.rows+1)
 		require.Len(t, h.Columns, c.columns)
-		require.Equal(t, meanName, h.Rows[c.rows].Name)
+		require.Equal(t, "mean", h.Rows[c.rows].Name)
 		for _, mean := range h.At[c.rows] {
 			assert.InDelta(t, 1e3*float64(c.processes-1)/2, mean, 1e-6)
 		}
