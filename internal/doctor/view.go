@@ -24,8 +24,6 @@ func (r *Report) answer() []view.Statement {
 		case area.Ready:
 		case slices.Contains(needed, area.Area):
 			reasons = append(reasons, area.Reason)
-		case area.Area == NUMA:
-			others = append(others, "Not ready for NUMA: "+area.Reason+".")
 		default:
 			others = append(others, fmt.Sprintf("Not ready for %s: %s.", area.Area, area.Reason))
 		}
@@ -125,18 +123,14 @@ func (r *Report) Prometheus(w io.Writer) error {
 	}, {
 		Name: "gorun_doctor_conditions", Help: "The number of conditions of each level.", Label: "level", Values: counts,
 	}}
+	gauge := func(name, help string, x float64) {
+		gauges = append(gauges, metrics.Metric{Name: name, Help: help, Values: map[string]float64{"": x}})
+	}
 	if t := r.Trial; t != nil {
-		gauges = append(gauges, metrics.Metric{
-			Name:   "gorun_doctor_equal_runs_difference_ratio",
-			Help:   "The median difference of two equal runs, one after the other: 0.02 is 2%.",
-			Values: map[string]float64{"": t.Differs},
-		})
+		gauge("gorun_doctor_equal_runs_difference_ratio", "The median difference of two equal runs, one after the other: 0.02 is 2%.", t.Differs)
 		if t.Resolution > 0 {
-			gauges = append(gauges, metrics.Metric{
-				Name:   "gorun_doctor_resolution_ratio",
-				Help:   "The least difference that a run of 30 seconds is expected to find: 0.02 is 2%.",
-				Values: map[string]float64{"": t.Resolution},
-			})
+			gauge("gorun_doctor_resolution_ratio",
+				"The least difference that a run of 30 seconds is expected to find: 0.02 is 2%.", t.Resolution)
 		}
 	}
 	return metrics.WriteGauges(w, gauges)

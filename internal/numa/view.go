@@ -65,7 +65,7 @@ func group(row result.NumaRow) result.NumaRow {
 	return row
 }
 
-// rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do.
+// rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do; two have names of their own.
 var rowAxes = [...]struct {
 	key string
 	of  func(row measuredRow) string
@@ -74,19 +74,19 @@ var rowAxes = [...]struct {
 	{"NB", func(row measuredRow) string { return orWord(row.NUMABalancing, "keep") }},
 	{"Mem", func(row measuredRow) string { return orWord(row.Mem, "F") }},
 	{"CPU", func(row measuredRow) string { return orWord(row.CPU, "F") }},
-	{accessAxis, func(row measuredRow) string { return row.Access }},
+	accessAxis: {"Access", func(row measuredRow) string { return row.Access }},
 	{"Pages", func(row measuredRow) string { return row.Pages }},
 	{"Bind", func(row measuredRow) string { return cmp.Or(row.MemPolicy, memPolicies[0]) }},
 	{"Touch", func(row measuredRow) string { return cmp.Or(row.FirstTouch, TouchNear) }},
 	{"Scan", func(row measuredRow) string { return orKeep(row.ScanDelay) }},
 	{"Cost", func(row measuredRow) string { return orKeep(row.MigrationCost) }},
-	{bufferAxis, func(row measuredRow) string { return units.Bytes(row.BufferBytes) }},
+	{"Buffer", func(row measuredRow) string { return units.Bytes(row.BufferBytes) }},
 }
 
 const (
 	extraAxes  = 4
-	accessAxis = "Access"
-	bufferAxis = "Buffer"
+	accessAxis = extraAxes
+	bufferAxis = len(rowAxes) - 1
 )
 
 // orKeep formats a time that a row sets.

@@ -25,7 +25,7 @@ func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
 	for _, row := range rows {
 		var words []string
 		for n, axis := range rowAxes {
-			if differ[n] && axis.key != bufferAxis {
+			if differ[n] && n != bufferAxis {
 				words = append(words, axis.key+" "+axis.of(row))
 			}
 		}
@@ -47,19 +47,10 @@ func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
 // isCurve reports whether rows differ only in their buffers and access patterns: such rows get no verdicts, since
 // their differences follow from the sizes of the caches.
 func isCurve(rows []measuredRow) bool {
-	differ, sizes := differing(rows), false
-	for n, axis := range rowAxes {
-		switch axis.key {
-		case bufferAxis:
-			sizes = differ[n]
-		case accessAxis:
-		default:
-			if differ[n] {
-				return false
-			}
-		}
-	}
-	return sizes
+	differ := differing(rows)
+	sizes := differ[bufferAxis]
+	differ[bufferAxis], differ[accessAxis] = false, false
+	return sizes && !slices.Contains(differ[:], true)
 }
 
 // answer returns the time of an access in the smallest and in the largest buffer; nothing for rows that differ in
@@ -109,12 +100,7 @@ func latencyTable(rows []measuredRow, caches []result.Cache) table.Table {
 	all, sizes := latencySeries(rows)
 	t := table.Of(sizes).
 		With("buffer", func(bytes uint64) table.Value { return table.Number{X: float64(bytes), Unit: column.Bytes} }).
-		With("fits in", func(bytes uint64) table.Value {
-			if len(caches) == 0 {
-				return nil
-			}
-			return table.Text(fits(bytes, caches))
-		})
+		With("fits in", func(bytes uint64) table.Value { return fits(bytes, caches) })
 	for _, s := range all {
 		t.With(s.name, func(bytes uint64) table.Value {
 			ns, ok := s.ns[bytes]
@@ -127,12 +113,15 @@ func latencyTable(rows []measuredRow, caches []result.Cache) table.Table {
 	return t.Table("latency", "An access by the size of the buffer")
 }
 
-// fits returns the smallest cache that can hold this many bytes.
-func fits(bytes uint64, caches []result.Cache) string {
+// fits returns the smallest cache that can hold this many bytes; nil: no caches are known.
+func fits(bytes uint64, caches []result.Cache) table.Value {
 	for _, cache := range caches {
 		if bytes <= cache.Bytes {
-			return fmt.Sprintf("L%d (%s)", cache.Level, units.Bytes(cache.Bytes))
+			return table.Text(fmt.Sprintf("L%d (%s)", cache.Level, units.Bytes(cache.Bytes)))
 		}
 	}
-	return "no cache"
+	if len(caches) == 0 {
+		return nil
+	}
+	return table.Text("no cache")
 }

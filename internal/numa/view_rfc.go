@@ -120,15 +120,10 @@ func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
 	}
 	block := ""
 	for _, line := range rfcLines(head, rows, figures, form) {
-		if term.Width(line) <= opts.Columns() {
-			block += line + "\n"
-			continue
+		if term.Width(line) > opts.Columns() {
+			line = strings.Join(term.WrapPhrases([]term.Phrase{{Text: line}}, opts.Columns(), opts), "\n")
 		}
-		words := strings.Fields(line)
-		for i, word := range words {
-			words[i] = term.Snip(word, opts.Columns()-5)
-		}
-		block += term.Flow(words, " ", "     ", opts.Columns())
+		block += line + "\n"
 	}
 	return block
 }

@@ -60,14 +60,14 @@ func topoShare(m *topology.Machine, d topology.Details, opts term.Options) (bloc
 	line("threads", threadsPerCore(m))
 	line("caches", strings.Join(cacheParts(m, d.Caches), "; "))
 	line("ours", cmp.Or(list(m.Allowed()), "none"))
-	var whys []string
+	others := map[string]cpuset.Set{} // by the reason
 	for _, c := range m.CPUs {
-		if why := m.WhyNot(c.CPU); why != "" && !slices.Contains(whys, why) {
-			whys = append(whys, why)
+		if why := m.WhyNot(c.CPU); why != "" {
+			others[why] = others[why].With(c.CPU)
 		}
 	}
-	for _, why := range whys {
-		line("not ours", list(m.Where(func(c topology.CPU) bool { return m.WhyNot(c.CPU) == why }))+": "+why)
+	for _, why := range slices.Sorted(maps.Keys(others)) {
+		line("not ours", list(others[why])+": "+why)
 	}
 	if kinds := m.Kinds(); len(kinds) > 1 {
 		for i, cpus := range kinds {
@@ -102,7 +102,7 @@ func cacheParts(m *topology.Machine, caches []topology.SharedCache) (parts []str
 	of, sharers := map[string][]string{}, map[string][]string{}
 	for _, c := range caches {
 		first, _ := m.CPU(c.CPUs.First())
-		if first.LLC >= 0 && first.LLC < len(m.LLCs) && m.LLCs[first.LLC].Level <= c.Level {
+		if m.LLCs[first.LLC].Level <= c.Level {
 			continue // it is shown with the cores under it
 		}
 		what := cacheName(c.Level, c.SizeBytes)
@@ -286,8 +286,7 @@ func coreParts(cpus []topology.CPU) []string {
 
 // threadsText shows the threads of each core; a run of cores whose threads go up in equal steps is cut to its ends.
 func threadsText(cores [][]topology.CPU) string {
-	single := !slices.ContainsFunc(cores, func(threads []topology.CPU) bool { return len(threads) > 1 })
-	if single {
+	if !slices.ContainsFunc(cores, func(threads []topology.CPU) bool { return len(threads) > 1 }) {
 		return numbered(slices.Concat(cores...)).String()
 	}
 	var words []string
