@@ -296,15 +296,7 @@ func TestTrialDecides(t *testing.T) {
 	} {
 		trial := quiet
 		c.change(&trial)
-		r := &Report{Trial: &trial}
-		s := Subject{Root: root, Machine: m}
-		for _, row := range conditions {
-			if found := row.read(s, &trial); found != nil {
-				found.Name, found.Area = row.name, row.area
-				r.Conditions = append(r.Conditions, *found)
-			}
-		}
-		r.judge()
+		r := examine(Subject{Root: root, Machine: m}, &trial)
 		assert.Equal(t, c.level, found(t, r, c.name).Level, "%s: %+v", c.name, trial)
 		assert.Equal(t, c.level != Unfit, r.Ready, "%s: %+v", c.name, trial)
 		assert.Equal(t, r.Ready, strings.HasPrefix(r.answer()[0].Text, "Ready: a run of 30 s can find differences from "), r.answer())

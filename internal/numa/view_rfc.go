@@ -3,6 +3,7 @@ package numa
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -131,20 +132,14 @@ func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
 // limits returns why rows cannot be measured, and why the kernel does not act on them, a note for the rows of each reason.
 func limits(rows []result.NumaRow) (notes []string) {
 	of := map[string]cpuset.Set{}
-	var order []string
 	for _, row := range rows {
 		for _, why := range [][2]string{{"unsupported: ", row.Unsupported}, {"no effect: ", row.NoEffect}} {
-			text := why[0] + why[1]
-			if why[1] == "" || row.Row < 0 || row.Row > cpuset.Max {
-				continue
+			if text := why[0] + why[1]; why[1] != "" && row.Row >= 0 && row.Row <= cpuset.Max {
+				of[text] = of[text].With(row.Row)
 			}
-			if of[text].Empty() {
-				order = append(order, text)
-			}
-			of[text] = of[text].With(row.Row)
 		}
 	}
-	for _, text := range order {
+	for _, text := range slices.Sorted(maps.Keys(of)) {
 		notes = append(notes, fmt.Sprintf("[%s] %s", term.Shorten(of[text].String(), 32), text))
 	}
 	return notes

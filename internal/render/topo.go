@@ -58,7 +58,7 @@ func topoShare(m *topology.Machine, d topology.Details, opts term.Options) (bloc
 	list := func(cpus cpuset.Set) string { return strings.ReplaceAll(cpus.String(), ",", ", ") }
 	line("model", d.CPUModel)
 	line("threads", threadsPerCore(m))
-	line("caches", strings.Join(cacheParts(m, d.Caches), "; "))
+	line("caches", cachesText(m, d.Caches))
 	line("ours", cmp.Or(list(m.Allowed()), "none"))
 	others := map[string]cpuset.Set{} // by the reason
 	for _, c := range m.CPUs {
@@ -95,11 +95,11 @@ func threadsPerCore(m *topology.Machine) string {
 	return text
 }
 
-// cacheParts says what caches there are below the last level, those that are alike together: "L1d 32 KiB, L2 1 MiB of
-// each core", "L2 2 MiB of CPUs (4-7), (8-11)".
-func cacheParts(m *topology.Machine, caches []topology.SharedCache) (parts []string) {
-	var owners, shared []string // in the order in which they come
-	of, sharers := map[string][]string{}, map[string][]string{}
+// cachesText says what caches there are below the last level, those that are alike together: "L1d 32 KiB and L2 1 MiB of each core,
+// L2 2 MiB of CPUs 4-7".
+func cachesText(m *topology.Machine, caches []topology.SharedCache) string {
+	var owners []string // in the order in which they come
+	of := map[string][]string{}
 	for _, c := range caches {
 		first, _ := m.CPU(c.CPUs.First())
 		if m.LLCs[first.LLC].Level <= c.Level {
@@ -109,17 +109,12 @@ func cacheParts(m *topology.Machine, caches []topology.SharedCache) (parts []str
 		if c.Level == 1 {
 			what = strings.Replace(what, "L1", "L1d", 1)
 		}
-		core := m.Where(func(c topology.CPU) bool { return c.Online && c.Core == first.Core })
-		if !core.Equal(c.CPUs) {
-			if sharers[what] == nil {
-				shared = append(shared, what)
+		owner := "CPUs " + c.CPUs.String()
+		if core := m.Where(func(c topology.CPU) bool { return c.Online && c.Core == first.Core }); core.Equal(c.CPUs) {
+			owner = "each " + strings.TrimSpace(first.Class+" core")
+			if len(m.Kinds()) > 2 {
+				owner = fmt.Sprintf("each core of kind %d", first.Kind)
 			}
-			sharers[what] = append(sharers[what], "("+c.CPUs.String()+")")
-			continue
-		}
-		owner := strings.TrimSpace(first.Class + " core")
-		if len(m.Kinds()) > 2 {
-			owner = fmt.Sprintf("core of kind %d", first.Kind)
 		}
 		if of[owner] == nil {
 			owners = append(owners, owner)
@@ -128,13 +123,10 @@ func cacheParts(m *topology.Machine, caches []topology.SharedCache) (parts []str
 			of[owner] = append(of[owner], what)
 		}
 	}
-	for _, owner := range owners {
-		parts = append(parts, strings.Join(of[owner], ", ")+" of each "+owner)
+	for i, owner := range owners {
+		owners[i] = strings.Join(of[owner], " and ") + " of " + owner
 	}
-	for _, what := range shared {
-		parts = append(parts, what+" of CPUs "+view.Names(sharers[what]))
-	}
-	return parts
+	return view.Names(owners)
 }
 
 // topoTree is the packages, in each its nodes, in each its caches and their cores; then the nodes without CPUs.
@@ -252,7 +244,7 @@ func llcLines(m *topology.Machine, cpus []topology.CPU, opts term.Options) strin
 // alike tells whether two caches are of one core each and the same but for their numbers.
 func alike(m *topology.Machine, a, b []topology.CPU) bool {
 	oneCore := func(cpus []topology.CPU) bool {
-		return !slices.ContainsFunc(cpus, func(c topology.CPU) bool { return c.Core != cpus[0].Core })
+		return len(grouped(cpus, func(c topology.CPU) int { return c.Core })) == 1
 	}
 	x, y := m.LLCs[a[0].LLC], m.LLCs[b[0].LLC]
 	return oneCore(a) && oneCore(b) && a[0].Kind == b[0].Kind && cacheName(x.Level, x.SizeBytes) == cacheName(y.Level, y.SizeBytes)
