@@ -133,8 +133,7 @@ func heatOf(pairs []Figures) *chart.Heat {
 // mapBlock returns the heat map, or where to find it if it is too wide.
 func mapBlock(run *result.Run, _ view.Spec, opts term.Options) string {
 	pairs := measuredPairs(run.Samples)
-	heat := heatOf(pairs)
-	block := chart.HeatText(heat, opts)
+	block := chart.HeatText(heatOf(pairs), opts)
 	n := len(seats(pairs))
 	switch {
 	case len(pairs) == 0:

@@ -322,10 +322,6 @@ func step(a, b []topology.CPU) int {
 
 // topoDistances is the matrix of the firmware's distances (ACPI SLIT): 10 is local, 20 twice as far.
 func topoDistances(m *topology.Machine, opts term.Options) string {
-	known := slices.ContainsFunc(m.Nodes, func(n topology.Node) bool { return len(n.Distances) > 0 })
-	if len(m.Nodes) < 2 || !known {
-		return ""
-	}
 	t := table.Of(m.Nodes).With("node", func(n topology.Node) table.Value { return table.Count(n.Node) })
 	for i, node := range m.Nodes {
 		t.With(strconv.Itoa(node.Node), func(n topology.Node) table.Value {
@@ -335,5 +331,9 @@ func topoDistances(m *topology.Machine, opts term.Options) string {
 			return table.Count(n.Distances[i])
 		})
 	}
-	return term.Table(t.Table("distances", "distances"), opts)
+	distances := t.Table("distances", "distances")
+	if len(distances.Columns) < 3 { // there is one node, or no distance is recorded
+		return ""
+	}
+	return term.Table(distances, opts)
 }
