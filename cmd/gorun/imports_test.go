@@ -27,7 +27,7 @@ const mayImport = `
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
-	doctor              cgroup hint linux measure metrics render/term result stats sysfs table topology units
+	doctor              cgroup hint linux measure metrics render/term render/view result stats sysfs table topology units
 	experiment          bytesize child column cpuset hint linux matrix render/chart render/term render/view result table topology units
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
 	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units

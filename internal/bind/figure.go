@@ -26,7 +26,7 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 		return chart.Figure{}, false
 	}
 	run = term.Clean(run)
-	h, legend, ok := trialsOf(run).heat()
+	h, legend, ok := heat(run)
 	if !ok {
 		return chart.Figure{}, false
 	}

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -37,35 +36,6 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 	return tables
 }
 
-// trials holds the times of the processes' sums in the good samples, in milliseconds.
-type trials struct {
-	processes, rounds []int // ascending
-	at                map[place]float64
-}
-
-type place struct {
-	process, round int
-	bound          bool
-}
-
-func trialsOf(run *result.Run) trials {
-	t := trials{at: map[place]float64{}}
-	processes, rounds := map[int]bool{}, map[int]bool{}
-	for i := range run.Samples {
-		s := &run.Samples[i]
-		v, ok := result.Typed[Figures](s)
-		if !ok || s.Slot == nil || !s.Good() {
-			continue
-		}
-		for _, p := range v.Processes {
-			t.at[place{p.Process, s.Round, v.Bound}] = 1e3 * p.Seconds
-			processes[p.Process], rounds[s.Round] = true, true
-		}
-	}
-	t.processes, t.rounds = slices.Sorted(maps.Keys(processes)), slices.Sorted(maps.Keys(rounds))
-	return t
-}
-
 // parts returns a sample for each process of a trial.
 func parts(sample result.Sample) []result.Sample {
 	v, ok := result.Typed[Figures](&sample)
@@ -94,16 +64,41 @@ const (
 	mostColumns = 15
 )
 
-// meanName is the name of the last row.
-const meanName = "mean"
-
-// heat returns the map of a run: rows are processes, and at last the mean of all; columns are trials, unbound first. Processes and
-// trials that are merged have their mean. It returns false if there are no figures.
-func (t trials) heat() (h *chart.Heat, legend string, ok bool) {
-	rows, columns := chunked(t.processes, mostRows), chunked(t.rounds, mostColumns)
-	if len(t.at) == 0 {
+// heat returns the map of a run's good samples: rows are processes, and at last the mean of all; columns are trials, unbound first.
+// Processes and trials that are merged have their mean. It returns false if there are no figures.
+func heat(run *result.Run) (h *chart.Heat, legend string, ok bool) {
+	type place struct {
+		process, round int
+		bound          bool
+	}
+	ms := map[place]float64{}
+	var processes, rounds []int
+	for i := range run.Samples {
+		s := &run.Samples[i]
+		v, ok := result.Typed[Figures](s)
+		if !ok || s.Slot == nil || !s.Good() {
+			continue
+		}
+		for _, p := range v.Processes {
+			ms[place{p.Process, s.Round, v.Bound}] = 1e3 * p.Seconds
+			processes, rounds = append(processes, p.Process), append(rounds, s.Round)
+		}
+	}
+	if len(ms) == 0 {
 		return nil, "", false
 	}
+	mean := func(processes, rounds []int, bound bool) float64 { // NaN: no time is known
+		sum, n := 0.0, 0.0
+		for _, process := range processes {
+			for _, round := range rounds {
+				if x, known := ms[place{process, round, bound}]; known {
+					sum, n = sum+x, n+1
+				}
+			}
+		}
+		return sum / n
+	}
+	rows, columns := merged(processes, mostRows), merged(rounds, mostColumns)
 	legend = "A is unbound, B is bound; P1 is process 0 of the data"
 	if n := len(rows[0]); n > 1 {
 		legend += fmt.Sprintf("; a row is the mean of up to %d processes, by the first", n)
@@ -111,49 +106,45 @@ func (t trials) heat() (h *chart.Heat, legend string, ok bool) {
 	if n := len(columns[0]); n > 1 {
 		legend += fmt.Sprintf("; a column is the mean of up to %d trials, by the first", n)
 	}
-	h = &chart.Heat{Unit: "ms", At: make([][]float64, len(rows)+1)}
+	h = &chart.Heat{Unit: "ms"}
 	for _, row := range rows {
 		h.Rows = append(h.Rows, chart.Side{Name: "P" + strconv.Itoa(row[0]+1)})
 	}
-	h.Rows = append(h.Rows, chart.Side{Name: meanName})
+	h.Rows = append(h.Rows, chart.Side{Name: "mean"})
+	rows = append(rows, slices.Concat(rows...))
+	h.At = make([][]float64, len(rows))
 	for _, bound := range []bool{false, true} {
-		for _, rounds := range columns {
-			if math.IsNaN(t.mean(t.processes, rounds, bound)) {
+		for _, trials := range columns {
+			if math.IsNaN(mean(rows[len(rows)-1], trials, bound)) {
 				continue // the run ended before it
 			}
-			h.Columns = append(h.Columns, chart.Side{
-				Name: strconv.Itoa(rounds[0] + 1), Group: map[bool]string{false: "A", true: "B"}[bound],
-			})
-			for i, row := range append(rows, t.processes) {
-				h.At[i] = append(h.At[i], t.mean(row, rounds, bound))
+			h.Columns = append(h.Columns, chart.Side{Name: strconv.Itoa(trials[0] + 1), Group: side(bound)})
+			for i, row := range rows {
+				h.At[i] = append(h.At[i], mean(row, trials, bound))
 			}
 		}
 	}
-	h.Label = func(i, j int) string { return h.Rows[i].Name + " in " + h.Columns[j].Group + h.Columns[j].Name }
 	return h, legend + ".", true
 }
 
-// chunked divides a list into at most most parts of equal length; the last one may be shorter.
-func chunked(list []int, most int) [][]int {
-	return slices.Collect(slices.Chunk(list, max(1, (len(list)+most-1)/most)))
+// side is the name of the unbound or of the bound trials.
+func side(bound bool) string {
+	if bound {
+		return "B"
+	}
+	return "A"
 }
 
-// mean returns the mean of the known times; NaN if there are none.
-func (t trials) mean(processes, rounds []int, bound bool) float64 {
-	sum, n := 0.0, 0.0
-	for _, process := range processes {
-		for _, round := range rounds {
-			if ms, known := t.at[place{process, round, bound}]; known {
-				sum, n = sum+ms, n+1
-			}
-		}
-	}
-	return sum / n
+// merged divides numbers into at most most parts of equal length; the last one may be shorter.
+func merged(numbers []int, most int) [][]int {
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	return slices.Collect(slices.Chunk(numbers, (len(numbers)+most-1)/most))
 }
 
 // mapBlock renders the heat map.
 func mapBlock(run *result.Run, _ view.Spec, opts term.Options) string {
-	h, legend, ok := trialsOf(run).heat()
+	h, legend, ok := heat(run)
 	if !ok || run.Matrix == nil || run.Matrix.Order.Design != result.Pairs {
 		return ""
 	}
@@ -183,7 +174,7 @@ func planTable(plan *result.Plan) []table.Table {
 		Table("", "")
 	var order []string
 	for i, bound := range plan.Bind.Order {
-		order = append(order, map[bool]string{false: "A", true: "B"}[bound]+strconv.Itoa(i/2+1))
+		order = append(order, side(bound)+strconv.Itoa(i/2+1))
 	}
 	t.Notes = []string{"The order of the trials; A is unbound, B is bound: " + strings.Join(order, " ")}
 	return []table.Table{t}

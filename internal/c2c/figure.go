@@ -24,13 +24,9 @@ func drawMap(run *result.Run) (chart.Figure, bool) {
 		return chart.Figure{}, false
 	}
 	// 256 CPUs have 32,640 samples; only this part of each is shown.
-	pairs := slices.DeleteFunc(term.Clean(measuredPairs(run.Samples)), func(p measuredPair) bool {
-		return !chart.Drawable(p.NS, p.RoundTripNS)
+	pairs := slices.DeleteFunc(term.Clean(measuredPairs(run.Samples)), func(p Figures) bool {
+		return !chart.Drawable(p.NS)
 	})
-	return figureOf(pairs, chart.CPUModel(term.Clean(run.Host)))
-}
-
-func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
 	h := heatOf(pairs)
 	scale, ok := h.Scale()
 	if !ok {
@@ -46,6 +42,6 @@ func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
 	fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n%s</g>\n", chart.Margin, drawn)
 	y := height + 12
 	b.WriteString(chart.DrawScale(scale.Legend(), h.Unit, chart.Margin+h.Labels(), y))
-	f.SVG = chart.Frame(f, note, y+36, b.String())
+	f.SVG = chart.Frame(f, chart.CPUModel(term.Clean(run.Host)), y+36, b.String())
 	return f, true
 }

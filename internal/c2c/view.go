@@ -37,38 +37,26 @@ func distance(relation string) int {
 	return slices.IndexFunc(topology.Relations[:], func(r topology.Relation) bool { return r.String() == relation })
 }
 
-// measuredPair is the result for a pair of CPUs over its good samples. Times are medians.
-type measuredPair struct {
-	Figures
-	oneWay, roundTrip []float64 // ns, one per sample
-}
-
-// measuredPairs groups the samples by pair, in the order of the CPUs. Invalid samples, and partial ones without a
-// time, are left out.
-func measuredPairs(samples []result.Sample) []measuredPair {
-	byCPUs := map[[2]int]*measuredPair{}
+// measuredPairs returns the figures of each pair of CPUs, in the order of the CPUs; the time one way is the median of its good samples.
+// Partial samples without a time are left out.
+func measuredPairs(samples []result.Sample) (pairs []Figures) {
+	type key struct{ a, b int }
+	times := map[key][]float64{}
 	for i := range samples {
 		v, ok := result.Typed[Figures](&samples[i])
 		if !ok || v.CPUA == v.CPUB || v.NS <= 0 || !samples[i].Good() {
 			continue
 		}
-		p := *v
-		if p.CPUA > p.CPUB {
-			p.CPUA, p.CPUB, p.NodeA, p.NodeB = p.CPUB, p.CPUA, p.NodeB, p.NodeA
+		of := key{v.CPUA, v.CPUB}
+		if times[of] == nil {
+			pairs = append(pairs, *v)
 		}
-		key := [2]int{p.CPUA, p.CPUB}
-		if byCPUs[key] == nil {
-			byCPUs[key] = &measuredPair{Figures: p}
-		}
-		byCPUs[key].oneWay = append(byCPUs[key].oneWay, p.NS)
-		byCPUs[key].roundTrip = append(byCPUs[key].roundTrip, p.RoundTripNS)
+		times[of] = append(times[of], v.NS)
 	}
-	pairs := make([]measuredPair, 0, len(byCPUs))
-	for _, p := range byCPUs {
-		p.NS, p.RoundTripNS = result.Distribute(p.oneWay).Median, result.Distribute(p.roundTrip).Median
-		pairs = append(pairs, *p)
+	for i, p := range pairs {
+		pairs[i].NS = result.Distribute(times[key{p.CPUA, p.CPUB}]).Median
 	}
-	slices.SortFunc(pairs, func(a, b measuredPair) int {
+	slices.SortFunc(pairs, func(a, b Figures) int {
 		return cmp.Or(cmp.Compare(a.CPUA, b.CPUA), cmp.Compare(a.CPUB, b.CPUB))
 	})
 	return pairs
@@ -80,15 +68,15 @@ type seat struct{ cpu, node, llc, core int }
 // seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not contain the
 // topology; the relations show which CPUs share a cache or a core. A missing pair matters only if no other pairs
 // connect its CPUs, which then count as separate.
-func seats(pairs []measuredPair) []seat {
+func seats(pairs []Figures) []seat {
 	nodes := map[int]int{}
 	for _, p := range pairs {
 		nodes[p.CPUA], nodes[p.CPUB] = p.NodeA, p.NodeB
 	}
-	core, llc := clusters(pairs, topology.SameCore), clusters(pairs, topology.SameCore, topology.SameLLC)
+	core, llc := lowest(pairs, topology.SameCore), lowest(pairs, topology.SameCore, topology.SameLLC)
 	order := make([]seat, 0, len(nodes))
 	for cpu, node := range nodes {
-		order = append(order, seat{cpu, node, llc(cpu), core(cpu)})
+		order = append(order, seat{cpu, node, llc[cpu], core[cpu]})
 	}
 	slices.SortFunc(order, func(a, b seat) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.llc, b.llc), cmp.Compare(a.core, b.core),
@@ -97,35 +85,28 @@ func seats(pairs []measuredPair) []seat {
 	return order
 }
 
-// clusters groups the CPUs that are connected by pairs of these relations (union-find). of returns the lowest CPU of
-// a CPU's group.
-func clusters(pairs []measuredPair, near ...topology.Relation) (of func(cpu int) int) {
-	above := map[int]int{}
-	of = func(cpu int) int {
-		for {
-			up, ok := above[cpu]
-			if !ok {
-				return cpu
-			}
-			if next, ok := above[up]; ok {
-				above[cpu] = next
-			}
-			cpu = up
-		}
-	}
+// lowest returns for each CPU the lowest one that pairs of these relations connect it with.
+func lowest(pairs []Figures, near ...topology.Relation) map[int]int {
+	of := map[int]int{}
 	for _, p := range pairs {
-		if !slices.ContainsFunc(near, func(r topology.Relation) bool { return r.String() == p.Relation }) {
-			continue
-		}
-		if a, b := of(p.CPUA), of(p.CPUB); a != b {
-			above[max(a, b)] = min(a, b)
+		of[p.CPUA], of[p.CPUB] = p.CPUA, p.CPUB
+	}
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Figures) bool {
+		return !slices.ContainsFunc(near, func(r topology.Relation) bool { return r.String() == p.Relation })
+	})
+	for changed := true; changed; {
+		changed = false
+		for _, p := range pairs {
+			a, b := of[p.CPUA], of[p.CPUB]
+			of[p.CPUA], of[p.CPUB] = min(a, b), min(a, b)
+			changed = changed || a != b
 		}
 	}
 	return of
 }
 
 // heatOf returns the heat map of the one-way times; it is empty if there are too many CPUs.
-func heatOf(pairs []measuredPair) *chart.Heat {
+func heatOf(pairs []Figures) *chart.Heat {
 	order := seats(pairs)
 	if len(order) == 0 || len(order) > chart.MapLimit {
 		return &chart.Heat{}
@@ -152,8 +133,7 @@ func heatOf(pairs []measuredPair) *chart.Heat {
 // mapBlock returns the heat map, or where to find it if it is too wide.
 func mapBlock(run *result.Run, _ view.Spec, opts term.Options) string {
 	pairs := measuredPairs(run.Samples)
-	heat := heatOf(pairs)
-	block := chart.HeatText(heat, opts)
+	block := chart.HeatText(heatOf(pairs), opts)
 	n := len(seats(pairs))
 	switch {
 	case len(pairs) == 0:
@@ -170,9 +150,9 @@ func mapBlock(run *result.Run, _ view.Spec, opts term.Options) string {
 }
 
 // extremes names the fastest and the slowest pair.
-func extremes(pairs []measuredPair) string {
-	nearer := func(a, b measuredPair) int { return cmp.Compare(a.NS, b.NS) }
-	describe := func(p measuredPair) string {
+func extremes(pairs []Figures) string {
+	nearer := func(a, b Figures) int { return cmp.Compare(a.NS, b.NS) }
+	describe := func(p Figures) string {
 		return fmt.Sprintf("CPUs %d and %d (%s) %s", p.CPUA, p.CPUB, p.Relation, units.Seconds(p.NS/1e9))
 	}
 	return "fastest: " + describe(slices.MinFunc(pairs, nearer)) + "; slowest: " + describe(slices.MaxFunc(pairs, nearer))
@@ -184,21 +164,18 @@ func planTable(plan *result.Plan) []table.Table {
 	if p == nil {
 		return nil
 	}
-	t := table.Table{}
-	t.Add("relation", "pairs")
-	add := func(name string, pairs int) {
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Count(pairs)}})
-	}
+	var relations []string
 	for _, r := range topology.Relations {
-		if n := p.Relations[r.String()]; n > 0 {
-			add(r.String(), n)
+		if p.Relations[r.String()] > 0 {
+			relations = append(relations, r.String())
 		}
 	}
-	add("in all", p.Pairs)
 	about := units.Duration(p.Estimate)
 	if p.Estimate < 1 {
 		about = units.Seconds(p.Estimate)
 	}
-	t.Notes = []string{fmt.Sprintf("%s of %s each: about %s.", units.Things(p.Pairs, "pair"), units.Seconds(p.Seconds), about)}
-	return []table.Table{t}
+	return []table.Table{table.Of(relations).
+		With("relation", func(name string) table.Value { return table.Text(name) }).
+		With("pairs", func(name string) table.Value { return table.Count(p.Relations[name]) }).
+		Table("", "", fmt.Sprintf("%s of %s each: about %s.", units.Things(p.Pairs, "pair"), units.Seconds(p.Seconds), about))}
 }

@@ -91,12 +91,16 @@ type Subject struct {
 
 // Examine reads all conditions and, on this machine, takes the trial. ctx ends the trial early.
 func Examine(ctx context.Context, s Subject) *Report {
-	r := &Report{Schema: result.Schema, Warnings: append([]string{}, s.Machine.Warnings...)}
 	if s.Live {
-		r.Trial = try(ctx, s)
+		return examine(s, try(ctx, s))
 	}
+	return examine(s, nil)
+}
+
+func examine(s Subject, t *Trial) *Report {
+	r := &Report{Schema: result.Schema, Warnings: append([]string{}, s.Machine.Warnings...), Trial: t}
 	for _, c := range conditions {
-		if found := c.read(s, r.Trial); found != nil {
+		if found := c.read(s, t); found != nil {
 			found.Name, found.Area = c.name, c.area
 			r.Conditions = append(r.Conditions, *found)
 		}

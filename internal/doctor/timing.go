@@ -14,21 +14,25 @@ import (
 	"gorun/internal/units"
 )
 
+// expectation says below which difference a run is not expected to find one.
+func (t *Trial) expectation() string {
+	return fmt.Sprintf("after %s, expect “can't tell” below %s", units.Duration(t.PromisedSeconds), percent(t.Resolution))
+}
+
 func equalRuns(_ Subject, t *Trial) *Condition {
 	if t == nil {
 		return nil
 	}
 	c := &Condition{Level: OK, Value: "differ by " + percent(t.Differs)}
-	after := fmt.Sprintf("after %s, expect “can't tell” below %s", units.Duration(t.PromisedSeconds), percent(t.Resolution))
 	switch {
 	case t.Resolution == 0:
 		c.Level, c.Effect = Unfit, "the differences are too large to say what a run could find"
 	case t.Resolution > ruinousResolution:
-		c.Level, c.Effect = Unfit, after
+		c.Level, c.Effect = Unfit, t.expectation()
 	case t.Resolution > disturbing:
-		c.Level, c.Effect = Limit, after
+		c.Level, c.Effect = Limit, t.expectation()
 	default:
-		c.Effect = after
+		c.Effect = t.expectation()
 	}
 	if c.Level != OK {
 		c.Remedy = "make the machine quieter, or compare longer runs (--budget)"

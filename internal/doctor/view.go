@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/metrics"
 	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/table"
 	"gorun/internal/units"
 )
@@ -15,8 +16,8 @@ import (
 // Formats are the formats of a report, the default first.
 var Formats = []string{"table", "json", "markdown", "prometheus"}
 
-// answer returns the first sentences: ready or not and why, how much a run would suffer, and what else does not work.
-func (r *Report) answer() (lines []string) {
+// answer says whether the machine is ready or why not, how much a run would suffer, and what else does not work.
+func (r *Report) answer() []view.Statement {
 	var reasons, others []string
 	for _, area := range r.Areas {
 		switch {
@@ -28,24 +29,26 @@ func (r *Report) answer() (lines []string) {
 		}
 	}
 	t := r.Trial
-	switch {
-	case !r.Ready:
-		lines = []string{"Not ready: " + strings.Join(reasons, "; ") + "."}
-	case t == nil:
-		lines = []string{"Ready, as far as files show: no runs were compared."}
-	default:
-		lines = []string{fmt.Sprintf("Ready: a run of %s can find differences from %s on.", units.Duration(t.PromisedSeconds), percent(t.Resolution))}
-	}
+	lines := []string{"Ready, as far as files show: no runs were compared."}
 	if t != nil {
+		lines[0] = fmt.Sprintf("Ready: a run of %s can find differences from %s on.", units.Duration(t.PromisedSeconds), percent(t.Resolution))
 		equal := fmt.Sprintf("Two equal runs of %s differ by %s here", units.Seconds(t.RunSeconds), percent(t.Differs))
 		if t.Resolution > 0 && !r.Ready {
-			equal += fmt.Sprintf(": after %s, expect “can't tell” below %s", units.Duration(t.PromisedSeconds), percent(t.Resolution))
+			equal += ": " + t.expectation()
 		}
 		lines = append(lines, equal+".")
 	}
-	return append(lines, others...)
+	if !r.Ready {
+		lines[0] = "Not ready: " + strings.Join(reasons, "; ") + "."
+	}
+	var statements []view.Statement
+	for _, line := range append(lines, others...) {
+		statements = append(statements, view.Statement{Text: line})
+	}
+	return statements
 }
 
+// title returns an area as people write it.
 func (a Area) title() string {
 	if a == NUMA {
 		return "NUMA"
@@ -53,51 +56,35 @@ func (a Area) title() string {
 	return string(a)
 }
 
-// text returns what the condition means and what can be done, in sentences; "" where it means nothing.
-func (c Condition) text() string {
-	text := c.Effect
-	if c.Remedy != "" {
-		text += "; " + c.Remedy
+// tables have a row for each condition of an area, with what it means and what can be done.
+func (r *Report) tables() (tables []table.Table) {
+	for _, area := range Areas {
+		of := slices.DeleteFunc(slices.Clone(r.Conditions), func(c Condition) bool { return c.Area != area })
+		tables = append(tables, table.Of(of).
+			With("level", func(c Condition) table.Value { return table.Text(c.Level) }).
+			With("condition", func(c Condition) table.Value { return table.Text(c.Name) }).
+			With("value", func(c Condition) table.Value {
+				text := c.Value
+				if c.Effect != "" {
+					text += ": " + c.Effect
+				}
+				if c.Remedy != "" {
+					text += "; " + c.Remedy
+				}
+				return table.Words{{Text: text}}
+			}).
+			Table(string(area), area.title()))
 	}
-	return text
+	return tables
 }
 
-// nameWidth is the width of the names' column.
-func nameWidth() int {
-	width := 0
-	for _, c := range conditions {
-		width = max(width, term.Width(c.name))
-	}
-	return width
-}
-
-// Table shows the report to a person: the answer, then the conditions of each area.
+// Table shows the report to a person: the answer, then the conditions.
 func (r *Report) Table(w io.Writer, opts term.Options) error {
 	r = term.Clean(r)
-	var blocks []string
-	for i, line := range r.answer() {
-		if i == 0 {
-			blocks = append(blocks, opts.Paint(term.Bold, line)+"\n")
-			continue
-		}
-		blocks[0] += term.Paragraph("  ", line, opts.Columns())
+	blocks, warnings := []string{view.AnswerBlock(r.answer(), opts)}, ""
+	for _, t := range r.tables() {
+		blocks = append(blocks, term.Table(t, opts))
 	}
-	width := nameWidth()
-	for _, area := range Areas {
-		block := opts.Paint(term.Bold, area.title()) + "\n"
-		for _, c := range r.Conditions {
-			if c.Area != area {
-				continue
-			}
-			text := c.Value
-			if about := c.text(); about != "" {
-				text += ": " + about
-			}
-			block += term.Paragraph(fmt.Sprintf("  %-5s  %s  ", c.Level, term.Pad(c.Name, width)), text, opts.Columns())
-		}
-		blocks = append(blocks, block)
-	}
-	warnings := ""
 	for _, warning := range r.Warnings {
 		warnings += term.Paragraph("warning: ", warning, opts.Columns())
 	}
@@ -108,28 +95,14 @@ func (r *Report) Table(w io.Writer, opts term.Options) error {
 // Markdown shows the report in GitHub Flavored Markdown.
 func (r *Report) Markdown(w io.Writer) error {
 	r = term.Clean(r)
-	var page strings.Builder
-	for i, line := range r.answer() {
-		if i == 0 {
-			page.WriteString("**" + term.EscapeMarkdown(line) + "**\n\n")
-			continue
-		}
-		page.WriteString("- " + term.EscapeMarkdown(line) + "\n")
+	page := view.AnswerMarkdown(r.answer())
+	for _, t := range r.tables() {
+		page += term.MarkdownTable(t)
 	}
-	text := func(of func(c Condition) string) func(c Condition) table.Value {
-		return func(c Condition) table.Value { return table.Text(of(c)) }
-	}
-	page.WriteString("\n" + term.MarkdownTable(table.Of(r.Conditions).
-		With("Area", text(func(c Condition) string { return c.Area.title() })).
-		With("Condition", text(func(c Condition) string { return c.Name })).
-		With("", text(func(c Condition) string { return string(c.Level) })).
-		With("Value", text(func(c Condition) string { return c.Value })).
-		With("Effect and remedy", text(func(c Condition) string { return c.text() })).
-		Table("", "")))
 	for _, warning := range r.Warnings {
-		page.WriteString("\n> " + term.EscapeMarkdown(warning) + "\n")
+		page += "\n> " + term.EscapeMarkdown(warning) + "\n"
 	}
-	_, err := io.WriteString(w, page.String())
+	_, err := io.WriteString(w, page)
 	return err
 }
 
@@ -153,10 +126,7 @@ func (r *Report) Fixes(w io.Writer) error {
 func (r *Report) Prometheus(w io.Writer) error {
 	ready, counts := map[string]float64{}, map[string]float64{}
 	for _, area := range r.Areas {
-		ready[string(area.Area)] = 0
-		if area.Ready {
-			ready[string(area.Area)] = 1
-		}
+		ready[string(area.Area)] = map[bool]float64{true: 1}[area.Ready]
 	}
 	for _, level := range levels {
 		counts[string(level)] = 0
@@ -170,18 +140,14 @@ func (r *Report) Prometheus(w io.Writer) error {
 	}, {
 		Name: "gorun_doctor_conditions", Help: "The number of conditions of each level.", Label: "level", Values: counts,
 	}}
+	gauge := func(name, help string, x float64) {
+		gauges = append(gauges, metrics.Metric{Name: name, Help: help, Values: map[string]float64{"": x}})
+	}
 	if t := r.Trial; t != nil {
-		gauges = append(gauges, metrics.Metric{
-			Name:   "gorun_doctor_equal_runs_difference_ratio",
-			Help:   "The median difference of two equal runs, one after the other: 0.02 is 2%.",
-			Values: map[string]float64{"": t.Differs},
-		})
+		gauge("gorun_doctor_equal_runs_difference_ratio", "The median difference of two equal runs, one after the other: 0.02 is 2%.", t.Differs)
 		if t.Resolution > 0 {
-			gauges = append(gauges, metrics.Metric{
-				Name:   "gorun_doctor_resolution_ratio",
-				Help:   "The least difference that a run of 30 seconds is expected to find: 0.02 is 2%.",
-				Values: map[string]float64{"": t.Resolution},
-			})
+			gauge("gorun_doctor_resolution_ratio",
+				"The least difference that a run of 30 seconds is expected to find: 0.02 is 2%.", t.Resolution)
 		}
 	}
 	return metrics.WriteGauges(w, gauges)

@@ -323,7 +323,7 @@ func (f *flags) cell(do Cell, given map[string]string, cpus result.CPUs) experim
 	}
 	given["row"] = strconv.Itoa(do.Row.Row)
 	return experiment.Cell[Cell]{
-		Do: do, Name: name(do.Row), Running: name(do.Row), Lacking: do.Row.Unsupported,
+		Do: do, Name: rowName(do.Row.Row), Running: rowName(do.Row.Row), Lacking: do.Row.Unsupported,
 		Flags: given, CPUs: map[string]result.CPUs{"cpus": cpus},
 		Command: append(command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
 			"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
@@ -339,9 +339,6 @@ func duration(seconds float64) string {
 	}
 	return time.Duration(math.Round(seconds * float64(time.Second))).String()
 }
-
-// name returns a row's displayed number.
-func name(row result.NumaRow) string { return rowName(row.Row) }
 
 // spec holds the requested values by flag name.
 type spec struct {
@@ -381,7 +378,7 @@ func explain(run *result.Run, _ []Cell) {
 			run.Warnings = append(run.Warnings, *w)
 		}
 	}
-	curve := isCurve(measuredRows(run)) // which shows no moves
+	curve := isCurve(withSamples(run)) // which shows no moves
 	for i := range run.Samples {
 		if v, ok := result.Typed[Figures](&run.Samples[i]); ok {
 			if v.Migrations != nil && !curve {

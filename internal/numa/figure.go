@@ -26,9 +26,8 @@ func writeSVG(w io.Writer, run *result.Run) error {
 
 // figureRows returns the rows of a run that can be drawn.
 func figureRows(run *result.Run) []measuredRow {
-	return slices.DeleteFunc(withSamples(measuredRows(run)), func(row measuredRow) bool {
-		ns := row.nsPerAccess()
-		return row.BufferBytes == 0 || !chart.Drawable(slices.Max(row.seconds), slices.Min(row.seconds), ns.Min, ns.Max)
+	return slices.DeleteFunc(withSamples(run), func(row measuredRow) bool {
+		return row.BufferBytes == 0 || !chart.Drawable(slices.Concat(row.seconds, row.ns)...)
 	})
 }
 
@@ -103,17 +102,16 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	factor, unit := units.WholeUnit(means)
 	f := chart.Figure{Title: "Mean time by the nodes of memory and CPUs"}
 	// Maps in the order of their first rows, with one scale.
-	var order []result.NumaRow
+	var order []measuredRow
 	maps := map[result.NumaRow]*chart.Heat{}
 	all := chart.Heat{}
 	for i, row := range rows {
-		group := row.NumaRow
-		group.Row, group.Mem, group.CPU, group.PreferredBy, group.Unsupported = 0, 0, 0, "", ""
-		if maps[group] == nil {
-			order = append(order, group)
-			maps[group] = nodeHeat(nodes, unit)
+		of := group(row.NumaRow)
+		if maps[of] == nil {
+			order = append(order, measuredRow{NumaRow: of})
+			maps[of] = nodeHeat(nodes, unit)
 		}
-		maps[group].At[slices.Index(nodes, row.Mem)][slices.Index(nodes, row.CPU)] = means[i] * factor
+		maps[of].At[slices.Index(nodes, row.Mem)][slices.Index(nodes, row.CPU)] = means[i] * factor
 		all.At = append(all.At, []float64{means[i] * factor})
 	}
 	scale, _ := all.Scale()
@@ -121,27 +119,27 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	differ := differing(order)
 	for n, axis := range rowAxes {
 		if !differ[n] && axis.key != "Mem" && axis.key != "CPU" {
-			same = append(same, axis.key+": "+axis.of(&order[0]))
+			same = append(same, axis.key+": "+axis.of(order[0]))
 		}
 	}
 	f.Description = "A row of a map is the node that the memory is bound to, a column the one that the process is bound" +
 		" to; F floats. PNID is the preferred node (-1: none), and NB NUMA balancing. " + strings.Join(same, ", ") + "."
 
 	const captionHeight, gap = 18, 16
-	labels := maps[order[0]].Labels()
+	labels := maps[order[0].NumaRow].Labels()
 	width := min(labels+chart.MapCell*len(nodes), chart.Inside)
 	across := max(1, (chart.Inside+gap)/(width+gap))
 	var b strings.Builder
 	height := 0
-	for i, group := range order {
+	for i, of := range order {
 		x, y := chart.Margin+i%across*(width+gap), i/across*(captionHeight+width+gap)
 		var caption []string
 		for n, axis := range rowAxes {
 			if differ[n] {
-				caption = append(caption, axis.key+": "+axis.of(&group))
+				caption = append(caption, axis.key+": "+axis.of(of))
 			}
 		}
-		drawn, tall := chart.DrawMap(maps[group], scale, float64(width))
+		drawn, tall := chart.DrawMap(maps[of.NumaRow], scale, float64(width))
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><text x="%d" y="12" font-weight="600">%s</text>`+
 			`<g transform="translate(0 %d)">`+"\n%s</g></g>\n", x, y, labels,
 			chart.Text(strings.Join(caption, " "), float64(width-labels), 6.2), captionHeight, drawn)

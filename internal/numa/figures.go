@@ -10,7 +10,7 @@ import (
 type Figures struct {
 	result.NumaRow
 	NsPerAccess    float64 `json:"ns_per_access" figure:"ns,lower,lead=9,bench=ns/op,rank=1" label:"time of an access" is:"The mean time of an access, including the generation of its index."`
-	IndexNs        float64 `json:"index_ns" figure:"ns,lower,lead=10,verbose" is:"The part of an access that generating its index takes, measured without memory."`
+	IndexNs        float64 `json:"index_ns" figure:"ns,lower,lead=10,verbose" group:"Making the random index of an access" label:"index" is:"The part of an access that generating its index takes, measured without memory."`
 	Accesses       uint64  `json:"accesses" figure:"number,lead=11,repeats,verbose" is:"The accesses in all repetitions."`
 	Repetitions    int     `json:"repetitions" figure:"count,lead=12,verbose" is:"The repetitions of the timed loop."`
 	SettledSeconds float64 `json:"settled_seconds" figure:"s,lead=13,verbose" is:"The time of the accesses before the first repetition, which do not count."`
@@ -87,26 +87,31 @@ type loadFigures struct {
 var loadColumns = column.Of[loadFigures]().After("load_requested", column.Derived(column.Column{
 	Name: "load_achieved", Unit: column.Percent, Bench: "achieved-percent", Meaning: "The achieved load, the mean of all CPUs.",
 }, func(s *result.Sample) *float64 {
-	f, ok := result.Typed[loadFigures](s)
-	if !ok || f.Load == nil || len(f.Load.CPUs) == 0 {
+	load := loadOf(s)
+	if load == nil || len(load.CPUs) == 0 {
 		return nil
 	}
 	sum := 0.0
-	for _, c := range f.Load.CPUs {
+	for _, c := range load.CPUs {
 		sum += c.Achieved
 	}
-	return new(sum / float64(len(f.Load.CPUs)))
+	return new(sum / float64(len(load.CPUs)))
 }))
+
+// loadOf returns the load during a sample; nil: there was none.
+func loadOf(s *result.Sample) *result.Load {
+	if f, ok := result.Typed[Figures](s); ok {
+		return f.Load
+	}
+	if f, ok := result.Typed[loadFigures](s); ok {
+		return f.Load
+	}
+	return nil
+}
 
 // count adds the load during a sample to the state of its run.
 func count(live *result.Live, s *result.Sample) {
-	load := live.Taken.Load
-	if f, ok := result.Typed[Figures](s); ok {
-		load = f.Load
-	} else if f, ok := result.Typed[loadFigures](s); ok {
-		load = f.Load
-	}
-	if load != nil {
+	if load := loadOf(s); load != nil {
 		live.Taken.Load = load
 	}
 }

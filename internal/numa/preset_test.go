@@ -24,8 +24,9 @@ func TestPresets(t *testing.T) {
 			}
 		}
 		var want []string
-		for _, row := range rfcRows(t, strings.TrimPrefix(name, "rfc-")) {
-			want = append(want, label(row.NumaRow))
+		rows, _ := rfcRows(t, strings.TrimPrefix(name, "rfc-"))
+		for _, row := range rows {
+			want = append(want, label(row))
 		}
 		assert.Equal(t, want, got)
 		samples := map[string]int{"rfc-intel": 64, "rfc-amd": 36}[name]

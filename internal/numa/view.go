@@ -3,13 +3,10 @@ package numa
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 
-	"gorun/internal/column"
 	"gorun/internal/experiment"
-	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/table"
@@ -25,77 +22,71 @@ var shown = experiment.View{
 	Drawings: []experiment.Drawing{
 		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency},
 	},
-	Unsupported: unsupportedRows,
 }
 
-// measuredRow is a row of `gorun numa` and its good samples.
+// measuredRow is a row of `gorun numa`, with the time of each good sample and that of an access in it.
 type measuredRow struct {
 	result.NumaRow
-	cell    int       // index in the run's cells; -1: none
-	seconds []float64 // of each sample
-	samples []Figures
+	seconds, ns []float64
 }
 
-// measuredRows returns the rows of a run in order; none for a matrix. The samples of the control duplicate the baseline's,
-// and are left out.
+// measuredRows returns the rows of a run in order; none for a matrix. The samples of the control are the baseline's.
 func measuredRows(run *result.Run) []measuredRow {
-	rows := make([]measuredRow, len(run.NumaRows))
-	for i, row := range run.NumaRows {
-		rows[i] = measuredRow{NumaRow: row, cell: -1}
-	}
+	rows := withoutSamples(run.NumaRows)
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		v, ok := result.Typed[Figures](s)
-		if !ok || !s.Good() || s.Slot != nil && s.Control || v.Accesses == 0 || v.Row < 0 || v.Row >= len(rows) {
+		if !ok || !s.Good() || v.Accesses == 0 || v.Row < 0 || v.Row >= len(rows) {
 			continue
 		}
 		row := &rows[v.Row]
-		row.seconds, row.samples = append(row.seconds, s.Seconds), append(row.samples, *v)
-	}
-	for i, cell := range run.Cells {
-		if n, err := strconv.Atoi(cell.Flags["row"]); err == nil && n >= 0 && n < len(rows) {
-			rows[n].cell = i
-		}
+		row.seconds, row.ns = append(row.seconds, s.Seconds), append(row.ns, v.NsPerAccess)
 	}
 	return rows
 }
 
-// withSamples returns the rows with a good sample.
-func withSamples(rows []measuredRow) []measuredRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool { return len(row.samples) == 0 })
-}
-
-// nsPerAccess returns the distribution over the row's samples.
-func (p *measuredRow) nsPerAccess() result.Distribution {
-	ns := make([]float64, len(p.samples))
-	for i := range p.samples {
-		ns[i] = p.samples[i].NsPerAccess
+// withoutSamples returns the rows of a plan, or of a run that has not begun.
+func withoutSamples(of []result.NumaRow) []measuredRow {
+	rows := make([]measuredRow, len(of))
+	for i, row := range of {
+		rows[i].NumaRow = row
 	}
-	return result.Distribute(ns)
+	return rows
 }
 
-// rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do.
+// withSamples returns the rows of a run with a good sample.
+func withSamples(run *result.Run) []measuredRow {
+	return slices.DeleteFunc(measuredRows(run), func(row measuredRow) bool { return len(row.ns) == 0 })
+}
+
+// group is what rows have in common that differ only in the nodes of the memory and the CPUs.
+func group(row result.NumaRow) result.NumaRow {
+	row.Row, row.Mem, row.CPU, row.PreferredBy, row.Unsupported, row.NoEffect = 0, 0, 0, "", "", ""
+	return row
+}
+
+// rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do; two have names of their own.
 var rowAxes = [...]struct {
 	key string
-	of  func(row *result.NumaRow) string
+	of  func(row measuredRow) string
 }{
-	{"PNID", func(row *result.NumaRow) string { return strconv.Itoa(row.PreferredNode) }},
-	{"NB", func(row *result.NumaRow) string { return orWord(row.NUMABalancing, "keep") }},
-	{"Mem", func(row *result.NumaRow) string { return orWord(row.Mem, "F") }},
-	{"CPU", func(row *result.NumaRow) string { return orWord(row.CPU, "F") }},
-	{accessAxis, func(row *result.NumaRow) string { return term.Snip(row.Access, 16) }},
-	{"Pages", func(row *result.NumaRow) string { return term.Snip(row.Pages, 16) }},
-	{"Bind", func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, memPolicies[0]), 16) }},
-	{"Touch", func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.FirstTouch, TouchNear), 16) }},
-	{"Scan", func(row *result.NumaRow) string { return orKeep(row.ScanDelay) }},
-	{"Cost", func(row *result.NumaRow) string { return orKeep(row.MigrationCost) }},
-	{bufferAxis, func(row *result.NumaRow) string { return units.Bytes(row.BufferBytes) }},
+	{"PNID", func(row measuredRow) string { return strconv.Itoa(row.PreferredNode) }},
+	{"NB", func(row measuredRow) string { return orWord(row.NUMABalancing, "keep") }},
+	{"Mem", func(row measuredRow) string { return orWord(row.Mem, "F") }},
+	{"CPU", func(row measuredRow) string { return orWord(row.CPU, "F") }},
+	accessAxis: {"Access", func(row measuredRow) string { return row.Access }},
+	{"Pages", func(row measuredRow) string { return row.Pages }},
+	{"Bind", func(row measuredRow) string { return cmp.Or(row.MemPolicy, memPolicies[0]) }},
+	{"Touch", func(row measuredRow) string { return cmp.Or(row.FirstTouch, TouchNear) }},
+	{"Scan", func(row measuredRow) string { return orKeep(row.ScanDelay) }},
+	{"Cost", func(row measuredRow) string { return orKeep(row.MigrationCost) }},
+	{"Buffer", func(row measuredRow) string { return units.Bytes(row.BufferBytes) }},
 }
 
 const (
 	extraAxes  = 4
-	accessAxis = "Access"
-	bufferAxis = "Buffer"
+	accessAxis = extraAxes
+	bufferAxis = len(rowAxes) - 1
 )
 
 // orKeep formats a time that a row sets.
@@ -115,124 +106,49 @@ func orWord(number int, word string) string {
 }
 
 // differing reports which axes differ between rows.
-func differing(rows []result.NumaRow) (differ [len(rowAxes)]bool) {
+func differing(rows []measuredRow) (differ [len(rowAxes)]bool) {
 	for i, axis := range rowAxes {
-		differ[i] = slices.ContainsFunc(rows, func(row result.NumaRow) bool { return axis.of(&row) != axis.of(&rows[0]) })
+		differ[i] = slices.ContainsFunc(rows, func(row measuredRow) bool { return axis.of(row) != axis.of(rows[0]) })
 	}
 	return differ
-}
-
-func plainRows(rows []measuredRow) []result.NumaRow {
-	plain := make([]result.NumaRow, len(rows))
-	for i := range rows {
-		plain[i] = rows[i].NumaRow
-	}
-	return plain
 }
 
 // tables are those of any experiment, with the times by the size of the buffer, the load and, below the first, why rows have no
 // figures. Rows that differ only in their buffers and access patterns get no verdicts.
 func tables(run *result.Run, shape view.Shape) (tables []table.Table) {
-	rows := measuredRows(run)
-	some := withSamples(rows)
-	if shape.Verbose || !isCurve(some) {
+	rows := withSamples(run)
+	if shape.Verbose || !isCurve(rows) {
 		tables = shape.Tables(run)
 	}
-	if latency := latencyTable(some, run.Caches); len(latency.Rows) > 0 {
+	if latency := latencyTable(rows, run.Caches); len(latency.Rows) > 0 {
 		tables = append(tables, latency)
 	}
-	if load := loadTable(some); len(load.Rows) > 0 && shape.Verbose {
+	if load := loadTable(run.Samples); len(load.Rows) > 0 && shape.Verbose {
 		tables = append(tables, load)
 	}
 	if len(tables) == 0 {
 		return nil
 	}
 	first := &tables[0]
-	first.Notes = append(first.Notes, limits(plainRows(rows))...)
+	first.Notes = append(first.Notes, limits(run.NumaRows)...)
 	if run.Matrix != nil && run.Matrix.Order.Design == result.Rows {
 		first.Notes = append(first.Notes, "Nothing is judged: with --blocks all samples of a row are consecutive, so a change during the run"+
 			" looks like a difference between rows.")
 	}
-	if note := indexNote(some); note != "" && shape.Verbose {
-		first.Notes = append(first.Notes, note)
-	}
 	return tables
-}
-
-// loadTable has the requested load next to the CPUs' actual load.
-func loadTable(rows []measuredRow) (t table.Table) {
-	var achieved, expected []float64
-	var requested float64
-	var worst result.LoadCPU
-	off := func(c result.LoadCPU) float64 { return max(c.Expected-c.Achieved, c.Achieved-requested) }
-	for _, row := range rows {
-		for _, v := range row.samples {
-			if v.Load == nil {
-				continue
-			}
-			requested = v.Load.Requested
-			for _, c := range v.Load.CPUs {
-				achieved, expected = append(achieved, c.Achieved), append(expected, c.Expected)
-				if len(achieved) == 1 || off(c) > off(worst) {
-					worst = c
-				}
-			}
-		}
-	}
-	if len(achieved) == 0 {
-		return t
-	}
-	t.Title = "Load next to the probe: " + units.Exact(requested) + "% requested of each CPU"
-	t.Add("", "least", "mean", "greatest")
-	add := func(name string, d result.Distribution) {
-		row := []table.Value{table.Text(name)}
-		for _, x := range []float64{d.Min, d.Mean, d.Max} {
-			row = append(row, table.Number{X: x, Unit: column.Percent})
-		}
-		t.Rows = append(t.Rows, table.Row{Values: row})
-	}
-	add("achieved", result.Distribute(achieved))
-	add("expected", result.Distribute(expected))
-	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s%% instead of %s%%.", worst.CPU, units.Tenths(worst.Achieved),
-		units.Tenths(min(worst.Expected, requested)))
-	if expected[0] < requested {
-		note = "Less is expected where the probe had the CPU. " + note
-	}
-	t.Notes = []string{note}
-	return t
-}
-
-// indexNote returns the cost of random indices; "" if there were none.
-func indexNote(rows []measuredRow) string {
-	var ns, shares []float64
-	for _, row := range rows {
-		for _, v := range row.samples {
-			if v.IndexNs > 0 && v.NsPerAccess > 0 {
-				ns, shares = append(ns, v.IndexNs), append(shares, v.IndexNs/v.NsPerAccess)
-			}
-		}
-	}
-	if len(ns) == 0 {
-		return ""
-	}
-	part, most := units.Percent(slices.Min(shares)), units.Percent(slices.Max(shares))
-	if most != part {
-		part += " to " + most
-	}
-	return "Of an access, making its random index takes " + strconv.FormatFloat(result.Distribute(ns).Median, 'f', 2, 64) +
-		" ns, measured without memory: " + part + " of its time."
 }
 
 // planTable lists the rows, with the reasons why some cannot be measured.
 func planTable(plan *result.Plan) []table.Table {
-	t := table.Of(plan.NumaRows).With("row", func(row result.NumaRow) table.Value { return table.Text(rowName(row.Row)) })
-	differ := differing(plan.NumaRows)
+	rows := withoutSamples(plan.NumaRows)
+	t := table.Of(rows).With("row", func(row measuredRow) table.Value { return table.Text(rowName(row.Row)) })
+	differ := differing(rows)
 	for n, axis := range rowAxes {
 		if n < extraAxes || differ[n] {
-			t.With(axis.key, func(row result.NumaRow) table.Value { return table.Text(axis.of(&row)) })
+			t.With(axis.key, func(row measuredRow) table.Value { return table.Text(axis.of(row)) })
 		}
 	}
-	t.With("", func(row result.NumaRow) table.Value {
+	t.With("", func(row measuredRow) table.Value {
 		switch {
 		case row.Unsupported != "":
 			return table.Text("unsupported")
@@ -242,17 +158,6 @@ func planTable(plan *result.Plan) []table.Table {
 		return table.Text("")
 	})
 	return []table.Table{t.Table("", "", limits(plan.NumaRows)...)}
-}
-
-// unsupportedRows yields the rows that could not be measured, by name, with the reason.
-func unsupportedRows(run *result.Run) iter.Seq2[string, string] {
-	return func(yield func(name, why string) bool) {
-		for _, row := range run.NumaRows {
-			if row.Unsupported != "" && !yield(rowName(row.Row), row.Unsupported) {
-				return
-			}
-		}
-	}
 }
 
 // rowName is how a row is called, as in the RFC.

@@ -21,22 +21,20 @@ type series struct {
 
 // latencySeries returns the series of rows with several buffers, and the buffers' sizes; none if all sizes are equal.
 func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
-	differ := differing(plainRows(rows))
-	at := map[string]int{}
-	for i := range rows {
-		row := &rows[i]
+	differ := differing(rows)
+	for _, row := range rows {
 		var words []string
 		for n, axis := range rowAxes {
-			if differ[n] && axis.key != bufferAxis {
-				words = append(words, axis.key+" "+axis.of(&row.NumaRow))
+			if differ[n] && n != bufferAxis {
+				words = append(words, axis.key+" "+axis.of(row))
 			}
 		}
-		name := strings.Join(words, " ")
-		if _, known := at[name]; !known {
-			at[name] = len(all)
-			all = append(all, series{cmp.Or(name, "an access"), map[uint64]result.Distribution{}})
+		name := cmp.Or(strings.Join(words, " "), "an access")
+		at := slices.IndexFunc(all, func(s series) bool { return s.name == name })
+		if at < 0 {
+			at, all = len(all), append(all, series{name, map[uint64]result.Distribution{}})
 		}
-		all[at[name]].ns[row.BufferBytes] = row.nsPerAccess()
+		all[at].ns[row.BufferBytes] = result.Distribute(slices.Clone(row.ns))
 		sizes = append(sizes, row.BufferBytes)
 	}
 	slices.Sort(sizes)
@@ -49,35 +47,33 @@ func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
 // isCurve reports whether rows differ only in their buffers and access patterns: such rows get no verdicts, since
 // their differences follow from the sizes of the caches.
 func isCurve(rows []measuredRow) bool {
-	for n, differs := range differing(plainRows(rows)) {
-		if key := rowAxes[n].key; differs && key != bufferAxis && key != accessAxis {
-			return false
-		}
-	}
-	all, _ := latencySeries(rows)
-	return len(all) > 0
+	differ := differing(rows)
+	sizes := differ[bufferAxis]
+	differ[bufferAxis], differ[accessAxis] = false, false
+	return sizes && !slices.Contains(differ[:], true)
 }
 
 // answer returns the time of an access in the smallest and in the largest buffer; nothing for rows that differ in
 // more.
 func answer(run *result.Run, _ view.Spec) []view.Statement {
-	rows := withSamples(measuredRows(run))
+	rows := withSamples(run)
 	if !isCurve(rows) {
 		return nil
 	}
 	all, sizes := latencySeries(rows)
+	smallest, largest := sizes[0], sizes[len(sizes)-1]
 	var parts []string
 	for _, s := range all {
-		least, hasLeast := s.ns[sizes[0]]
-		most, hasMost := s.ns[sizes[len(sizes)-1]]
-		if hasLeast && hasMost {
-			part := fmt.Sprintf("%s in %s and %s in %s", accessTime(least), units.Bytes(sizes[0]),
-				accessTime(most), units.Bytes(sizes[len(sizes)-1]))
-			if len(all) > 1 {
-				part += " (" + s.name + ")"
-			}
-			parts = append(parts, part)
+		least, hasLeast := s.ns[smallest]
+		most, hasMost := s.ns[largest]
+		if !hasLeast || !hasMost {
+			continue
 		}
+		part := fmt.Sprintf("%s in %s and %s in %s", accessTime(least), units.Bytes(smallest), accessTime(most), units.Bytes(largest))
+		if len(all) > 1 {
+			part += " (" + s.name + ")"
+		}
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return nil
@@ -86,11 +82,8 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	if run.Host.Nodes == 1 {
 		text = "This machine has one node, so no memory is far from a CPU. " + text
 	}
-	statements := []view.Statement{{Text: text}}
-	if doubts := view.Doubtful(run.Samples); doubts != "" {
-		return append(statements, view.Statement{Text: doubts})
-	}
-	return append(statements, view.Statement{Text: units.Things(len(run.Samples), "sample") + ", all valid."})
+	samples := cmp.Or(view.Doubtful(run.Samples), units.Things(len(run.Samples), "sample")+", all valid.")
+	return []view.Statement{{Text: text}, {Text: samples}}
 }
 
 // accessTime is the median time of an access, and between what its samples lie.
@@ -107,12 +100,7 @@ func latencyTable(rows []measuredRow, caches []result.Cache) table.Table {
 	all, sizes := latencySeries(rows)
 	t := table.Of(sizes).
 		With("buffer", func(bytes uint64) table.Value { return table.Number{X: float64(bytes), Unit: column.Bytes} }).
-		With("fits in", func(bytes uint64) table.Value {
-			if len(caches) == 0 {
-				return nil
-			}
-			return table.Text(fits(bytes, caches))
-		})
+		With("fits in", func(bytes uint64) table.Value { return fits(bytes, caches) })
 	for _, s := range all {
 		t.With(s.name, func(bytes uint64) table.Value {
 			ns, ok := s.ns[bytes]
@@ -125,12 +113,15 @@ func latencyTable(rows []measuredRow, caches []result.Cache) table.Table {
 	return t.Table("latency", "An access by the size of the buffer")
 }
 
-// fits returns the smallest cache that can hold this many bytes.
-func fits(bytes uint64, caches []result.Cache) string {
+// fits returns the smallest cache that can hold this many bytes; nil: no caches are known.
+func fits(bytes uint64, caches []result.Cache) table.Value {
 	for _, cache := range caches {
 		if bytes <= cache.Bytes {
-			return fmt.Sprintf("L%d (%s)", cache.Level, units.Bytes(cache.Bytes))
+			return table.Text(fmt.Sprintf("L%d (%s)", cache.Level, units.Bytes(cache.Bytes)))
 		}
 	}
-	return "no cache"
+	if len(caches) == 0 {
+		return nil
+	}
+	return table.Text("no cache")
 }

@@ -1,7 +1,7 @@
 package numa
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -16,56 +16,36 @@ import (
 var Load = experiment.Experiment{
 	Text: experiment.Text{Name: "load", Question: "How much of each CPU did the load take?"}, Columns: loadColumns,
 	View: &experiment.View{Options: []string{"load"}, Tables: func(run *result.Run, _ view.Shape) []table.Table {
-		return []table.Table{burnedTable(run)}
+		return []table.Table{loadTable(run.Samples)}
 	}},
 }
 
-// burned is the load of a CPU with --load-only, in percent, second by second.
-type burned struct {
-	cpu      int
-	achieved []float64
-	worst    float64 // furthest from the request, with its sign
-}
-
-// burnedCPUs groups the samples' loads by CPU.
-func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
-	at := map[int]*burned{}
+// loadTable has a row for each CPU with a load, over the good samples. Furthest off is the load that differs most from what was requested
+// or, where that is less, from what was expected on a CPU that the probe used.
+func loadTable(samples []result.Sample) table.Table {
+	requested, achieved, worst := 0.0, map[int][]float64{}, map[int]float64{}
 	for i := range samples {
-		v, ok := result.Typed[loadFigures](&samples[i])
-		if !ok || !samples[i].Good() || v.Load == nil {
+		load := loadOf(&samples[i])
+		if load == nil || !samples[i].Good() {
 			continue
 		}
-		for _, c := range v.Load.CPUs {
-			if at[c.CPU] == nil {
-				at[c.CPU] = &burned{cpu: c.CPU}
-				cpus = append(cpus, at[c.CPU])
+		requested = load.Requested
+		for _, c := range load.CPUs {
+			achieved[c.CPU] = append(achieved[c.CPU], c.Achieved)
+			if off := c.Achieved - min(max(c.Achieved, c.Expected), requested); math.Abs(off) > math.Abs(worst[c.CPU]) {
+				worst[c.CPU] = off
 			}
-			b := at[c.CPU]
-			b.achieved = append(b.achieved, c.Achieved)
-			if off := c.Achieved - v.Load.Requested; math.Abs(off) > math.Abs(b.worst) {
-				b.worst = off
-			}
-			requested = v.Load.Requested
 		}
 	}
-	slices.SortFunc(cpus, func(a, b *burned) int { return cmp.Compare(a.cpu, b.cpu) })
-	return cpus, requested
-}
-
-// burnedTable has a row for each CPU.
-func burnedTable(run *result.Run) table.Table {
-	cpus, requested := burnedCPUs(run.Samples)
-	percent := func(of func(d result.Distribution) float64) func(b *burned) table.Value {
-		return func(b *burned) table.Value {
-			return table.Number{X: of(result.Distribute(slices.Clone(b.achieved))), Unit: column.Percent}
-		}
+	percent := func(of func(cpu int) float64) func(cpu int) table.Value {
+		return func(cpu int) table.Value { return table.Number{X: of(cpu), Unit: column.Percent} }
 	}
-	return table.Of(cpus).
-		With("CPU", func(b *burned) table.Value { return table.Count(b.cpu) }).
-		With("requested", func(*burned) table.Value { return table.Number{X: requested, Unit: column.Percent} }).
-		With("mean", percent(func(d result.Distribution) float64 { return d.Mean })).
-		With("least", percent(func(d result.Distribution) float64 { return d.Min })).
-		With("greatest", percent(func(d result.Distribution) float64 { return d.Max })).
-		With("furthest off", func(b *burned) table.Value { return table.Number{X: b.worst, Unit: column.Percent} }).
+	return table.Of(slices.Sorted(maps.Keys(achieved))).
+		With("CPU", func(cpu int) table.Value { return table.Count(cpu) }).
+		With("requested", percent(func(int) float64 { return requested })).
+		With("mean", percent(func(cpu int) float64 { return result.Distribute(achieved[cpu]).Mean })).
+		With("least", percent(func(cpu int) float64 { return slices.Min(achieved[cpu]) })).
+		With("greatest", percent(func(cpu int) float64 { return slices.Max(achieved[cpu]) })).
+		With("furthest off", percent(func(cpu int) float64 { return worst[cpu] })).
 		Table("load", "Load of each CPU")
 }

@@ -3,6 +3,7 @@ package numa
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -37,26 +38,15 @@ var (
 	}
 )
 
-// rfcRow is a row of the table.
-type rfcRow struct {
-	result.NumaRow
-	avg, max, min, stdv float64 // seconds
-	instead             string  // text in place of missing figures
-}
-
-// rfcLines returns the lines of the table: the head, the title, a rule, and a line for each row, with an empty line
-// between groups. Times are in seconds or, if they are smaller, in a unit named in the head.
-func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
+// rfcLines returns the lines of the table: the head, the title, a rule, and a line for each row, with an empty line between groups.
+// figures are the average, the greatest, the least and the standard deviation of a row's times in seconds; nil: it has none. They are
+// shown in seconds or, if they are smaller, in a unit named in the head.
+func rfcLines(head [][2]string, rows []measuredRow, figures [][]float64, form rfcForm) (lines []string) {
 	var averages []float64
-	plain := make([]result.NumaRow, len(rows))
-	for i, row := range rows {
-		plain[i] = row.NumaRow
-		if row.instead == "" {
-			averages = append(averages, row.avg)
-		}
+	for _, of := range figures {
+		averages = append(averages, of[:min(1, len(of))]...)
 	}
 	factor, unit := units.WholeUnit(averages)
-	var lines []string
 	for _, line := range head {
 		lines = append(lines, line[0]+": "+line[1])
 	}
@@ -65,26 +55,29 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 	}
 	lines = append(lines, "", form.title, strings.Repeat("-", form.rule))
 
-	show := func(x float64) string { return strconv.FormatFloat(x*factor, 'f', 2, 64) }
-	room := len(fmt.Sprintf(form.figures, "", "", "", ""))
-	differ, begins := differing(plain), groups(plain)
-	for i := range rows {
-		row, params := &rows[i], make([]string, len(rowAxes))
-		for n, axis := range rowAxes {
-			params[n] = axis.of(&row.NumaRow)
-		}
-		if begins[i] {
+	together := func(a, b measuredRow) bool { return group(a.NumaRow) == group(b.NumaRow) }
+	grouped := len(slices.CompactFunc(slices.Clone(rows), together)) < len(rows)
+	differ := differing(rows)
+	for i, row := range rows {
+		if i > 0 && grouped && !together(rows[i-1], row) {
 			lines = append(lines, "")
 		}
-		figures := term.Pad(row.instead, room)
-		if row.instead == "" {
-			figures = fmt.Sprintf(form.figures, show(row.avg), show(row.max), show(row.min), show(row.stdv))
+		texts := []any{"", "", "", ""}
+		for n, x := range figures[i] {
+			texts[n] = strconv.FormatFloat(x*factor, 'f', 2, 64)
 		}
-		line := rowName(row.Row) + " " + figures + form.between
-		line += fmt.Sprintf(form.params, params[0], params[1], params[2], params[3])
-		for n, axis := range rowAxes {
-			if n >= extraAxes && differ[n] {
-				line += " " + axis.key + ": " + strings.ReplaceAll(params[n], " ", "") // 1MiB, as in the flag
+		line := fmt.Sprintf(form.figures, texts...)
+		switch {
+		case row.Unsupported != "":
+			line = term.Pad("unsupported", len(line))
+		case figures[i] == nil:
+			line = term.Pad("no good sample", len(line))
+		}
+		line = rowName(row.Row) + " " + line + form.between
+		line += fmt.Sprintf(form.params, rowAxes[0].of(row), rowAxes[1].of(row), rowAxes[2].of(row), rowAxes[3].of(row))
+		for n := extraAxes; n < len(rowAxes); n++ {
+			if differ[n] {
+				line += " " + rowAxes[n].key + ": " + strings.ReplaceAll(rowAxes[n].of(row), " ", "") // 1MiB, as in the flag
 			}
 		}
 		lines = append(lines, line)
@@ -92,49 +85,23 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 	return lines
 }
 
-// groups reports for each row whether it begins a group: its parameters other than nodes differ from the row above.
-// If every row would begin a group, none does.
-func groups(rows []result.NumaRow) []bool {
-	begins, n := make([]bool, len(rows)), 1
-	for i := range rows[min(1, len(rows)):] {
-		above, row := rows[i], rows[i+1]
-		row.Row, row.Mem, row.CPU, row.PreferredBy, row.Unsupported = above.Row, above.Mem, above.CPU, above.PreferredBy,
-			above.Unsupported
-		if row != above {
-			begins[i+1] = true
-			n++
-		}
-	}
-	if n == len(rows) {
-		clear(begins)
-	}
-	return begins
-}
-
 // rfcBlock returns the table of a run; "" for rows that differ only in their buffers and access patterns.
 func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
 	rows := measuredRows(run)
-	if len(rows) == 0 || isCurve(withSamples(rows)) && !opts.Verbose {
+	if len(rows) == 0 || isCurve(withSamples(run)) && !opts.Verbose {
 		return ""
 	}
+	figures := make([][]float64, len(rows))
 	least, most := math.MaxInt, 0
-	lines := make([]rfcRow, len(rows))
 	for i, row := range rows {
 		n := len(row.seconds)
-		line := rfcRow{NumaRow: row.NumaRow}
-		switch {
-		case row.Unsupported != "":
-			line.instead = "unsupported"
-		case n == 0:
-			line.instead = "no good sample"
-		default:
+		if n > 0 {
 			d := result.Distribute(slices.Clone(row.seconds))
-			line.avg, line.max, line.min, line.stdv = d.Mean, d.Max, d.Min, stats.StandardDeviation(row.seconds)
+			figures[i] = []float64{d.Mean, d.Max, d.Min, stats.StandardDeviation(row.seconds)}
 		}
 		if row.Unsupported == "" {
 			least, most = min(least, n), max(most, n)
 		}
-		lines[i] = line
 	}
 	samples := strconv.Itoa(most)
 	if least < most {
@@ -153,16 +120,11 @@ func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
 		form = alignedForm
 	}
 	block := ""
-	for _, line := range rfcLines(head, lines, form) {
-		if term.Width(line) <= opts.Columns() {
-			block += line + "\n"
-			continue
+	for _, line := range rfcLines(head, rows, figures, form) {
+		if term.Width(line) > opts.Columns() {
+			line = strings.Join(term.WrapPhrases([]term.Phrase{{Text: line}}, opts.Columns(), opts), "\n")
 		}
-		words := strings.Fields(line)
-		for i, word := range words {
-			words[i] = term.Snip(word, opts.Columns()-5)
-		}
-		block += term.Flow(words, " ", "     ", opts.Columns())
+		block += line + "\n"
 	}
 	return block
 }
@@ -170,22 +132,15 @@ func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
 // limits returns why rows cannot be measured, and why the kernel does not act on them, a note for the rows of each reason.
 func limits(rows []result.NumaRow) (notes []string) {
 	of := map[string]cpuset.Set{}
-	var order []string
-	add := func(row int, kind, why string) {
-		if why == "" || row < 0 || row > cpuset.Max {
-			return
-		}
-		if _, known := of[kind+why]; !known {
-			order = append(order, kind+why)
-		}
-		of[kind+why] = of[kind+why].With(row)
-	}
 	for _, row := range rows {
-		add(row.Row, "unsupported: ", row.Unsupported)
-		add(row.Row, "no effect: ", row.NoEffect)
+		for _, why := range [][2]string{{"unsupported: ", row.Unsupported}, {"no effect: ", row.NoEffect}} {
+			if text := why[0] + why[1]; why[1] != "" && row.Row >= 0 && row.Row <= cpuset.Max {
+				of[text] = of[text].With(row.Row)
+			}
+		}
 	}
-	for _, why := range order {
-		notes = append(notes, fmt.Sprintf("[%s] %s", term.Shorten(of[why].String(), 32), why))
+	for _, text := range slices.Sorted(maps.Keys(of)) {
+		notes = append(notes, fmt.Sprintf("[%s] %s", term.Shorten(of[text].String(), 32), text))
 	}
 	return notes
 }

@@ -1,10 +1,8 @@
 package numa
 
 import (
-	"encoding/csv"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,51 +10,33 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/render"
 	"gorun/internal/render/rendertest"
-	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
-// rfcRows reads the RFC's table of a machine, with the figures in seconds.
-func rfcRows(t require.TestingT, machine string) (rows []rfcRow) {
+// rfcRows reads the RFC's table of a machine: its rows, and their figures in seconds.
+func rfcRows(t require.TestingT, machine string) (rows []result.NumaRow, figures [][]float64) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "references", "numa.tsv"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {
-		name, figures, _ := strings.Cut(line, "\t")
+		name, fields, _ := strings.Cut(line, "\t")
 		if name != machine {
 			continue
 		}
 		var x [9]float64
-		for i, field := range strings.Fields(figures) {
+		for i, field := range strings.Fields(fields) {
 			if x[i] = -1; field != "F" {
 				x[i], err = strconv.ParseFloat(field, 64)
 				require.NoError(t, err)
 			}
 		}
-		rows = append(rows, rfcRow{avg: x[1], max: x[2], min: x[3], stdv: x[4], NumaRow: result.NumaRow{
+		figures = append(figures, x[1:5])
+		rows = append(rows, result.NumaRow{
 			Row: int(x[0]), PreferredNode: int(x[5]), NUMABalancing: int(x[6]), Mem: int(x[7]), CPU: int(x[8]),
-			BufferBytes: 256 << 20, Pages: "4k", Access: "random",
-		}})
+		})
 	}
 	require.Len(t, rows, 36)
-	return rows
-}
-
-// measured returns a run of these rows, each with a sample that takes so long.
-func measured(seconds float64, change func(v *Figures), rows ...result.NumaRow) *result.Run {
-	run := rendertest.Run("numa", 8, 2)
-	run.NumaRows = rows
-	for i, row := range rows {
-		v := Figures{NumaRow: row, Accesses: 2e9, NsPerAccess: seconds * 1e9 / 2e9}
-		if change != nil {
-			change(&v)
-		}
-		s := rendertest.Sample(i, seconds)
-		s.Values = result.FiguresOf(&v)
-		run.Samples = append(run.Samples, s)
-	}
-	return run
+	return rows, figures
 }
 
 // The tables of both postings are reproduced from their figures, line for line. Non-breaking spaces are plain ones
@@ -85,58 +65,22 @@ func TestRFCLines(t *testing.T) {
 	} {
 		want, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", "render", "numa-rfc-"+c.name+".lines"))
 		require.NoError(t, err)
-		assert.Equal(t, string(want), strings.Join(rfcLines(c.head, rfcRows(t, c.name), c.form), "\n")+"\n")
+		rows, figures := rfcRows(t, c.name)
+		assert.Equal(t, string(want), strings.Join(rfcLines(c.head, withoutSamples(rows), figures, c.form), "\n")+"\n")
 	}
-}
-
-// Rows that cannot be measured are listed in both forms, with the parameters that differ.
-func TestRFCLinesOfOtherRows(t *testing.T) {
-	rows := []rfcRow{
-		{NumaRow: result.NumaRow{Row: 0, PreferredNode: -1, Access: "chase"}, avg: 0.0123456, max: 0.02, min: 0.01},
-		{NumaRow: result.NumaRow{Row: 118, PreferredNode: 0, NUMABalancing: -1, Mem: -1}, instead: "unsupported"},
-	}
-	assert.Equal(t, []string{
-		"Unit: ms", "", postedForm.title, strings.Repeat("-", 70),
-		"[00] 12.35 20.00 10.00 0.00 | PNID: -1 NB: 0 Mem: 0 CPU: 0 Access: chase",
-		"[118] unsupported | PNID: 0 NB: keep Mem: F CPU: 0 Access: ",
-	}, rfcLines(nil, rows, postedForm))
-	assert.Equal(t, []string{
-		"[00]  12.35   20.00   10.00   0.00  |  PNID: -1 NB: 0 Mem: 0 CPU 0 Access: chase",
-		"[118] unsupported                    |  PNID:  0 NB: keep Mem: F CPU 0 Access: ",
-	}, rfcLines(nil, rows, alignedForm)[4:])
-}
-
-// Caches are marked at their size, and those larger than the buffers are left out.
-func TestLatencyGuides(t *testing.T) {
-	var rows []result.NumaRow
-	for i, power := range []int{15, 21, 30} {
-		rows = append(rows, result.NumaRow{Row: i, PreferredNode: -1, NUMABalancing: -1, BufferBytes: 1 << power, Access: "chase"})
-	}
-	run := measured(4, nil, rows...)
-	for level, bytes := range []uint64{16 << 10, 48 << 10, 2 << 20, 260 << 20, 2 << 30} {
-		run.Caches = append(run.Caches, result.Cache{Level: level, Bytes: bytes})
-	}
-	f, ok := drawLatency(run)
-	require.True(t, ok)
-	rendertest.Figure(t, f)
-	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB, over the 356 units of a panel.
-	assert.Contains(t, f.SVG, `<title>L2: 2 MiB</title><path d="M142.4 0v180"`)
-	assert.Equal(t, 3, strings.Count(f.SVG, "stroke-dasharray=\"3 3\""))
-
-	run.Caches = nil
-	f, ok = drawLatency(run)
-	require.True(t, ok)
-	rendertest.Figure(t, f)
 }
 
 // Maps of very many nodes are not drawn.
 func TestMaps(t *testing.T) {
-	var rows []result.NumaRow
-	for node := range maxMapNodes + 1 {
-		rows = append(rows, result.NumaRow{Row: node, Mem: node, CPU: node, BufferBytes: 1 << 20})
-	}
 	for nodes, drawn := range map[int]bool{1: true, maxMapNodes: true, maxMapNodes + 1: false} {
-		f, ok := drawMaps(measured(1, nil, rows[:nodes]...))
+		run := rendertest.Run("numa", 8, 2)
+		for node := range nodes {
+			row := result.NumaRow{Row: node, Mem: node, CPU: node, BufferBytes: 1 << 20}
+			s := rendertest.Sample(node, 1)
+			s.Values = result.FiguresOf(&Figures{NumaRow: row, Accesses: 1, NsPerAccess: 1})
+			run.NumaRows, run.Samples = append(run.NumaRows, row), append(run.Samples, s)
+		}
+		f, ok := drawMaps(run)
 		require.Equal(t, drawn, ok, "%d nodes", nodes)
 		if ok {
 			rendertest.Figure(t, f)
@@ -147,18 +91,14 @@ func TestMaps(t *testing.T) {
 
 // For a failed sample only the row is known, so that its figures are absent and not zero.
 func TestFiguresWithoutProbe(t *testing.T) {
-	run := measured(1, nil, result.NumaRow{Access: "chase"}, result.NumaRow{})
-	for i, known := range []bool{true, false} {
-		_, ok := perAccess.Number(&run.Samples[i])
-		assert.Equal(t, known, ok)
+	for access, known := range map[string]bool{"chase": true, "": false} {
+		s := result.Sample{Values: result.FiguresOf(&Figures{NumaRow: result.NumaRow{Access: access}})}
+		for _, name := range []string{"ns_per_access", "repetition_seconds_median"} {
+			c := columns.Get(name)
+			_, ok := c.Number(&s)
+			assert.Equal(t, known, ok, name)
+		}
 	}
-	var out strings.Builder
-	require.NoError(t, render.Views{Experiment}.CSV(&out, run, term.Options{}))
-	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
-	require.NoError(t, err)
-	at := slices.Index(rows[0], "repetition_seconds_median")
-	require.GreaterOrEqual(t, at, 0)
-	assert.Equal(t, []string{"0", ""}, []string{rows[1][at], rows[2][at]})
 }
 
 func TestMemShare(t *testing.T) {

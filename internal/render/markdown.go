@@ -22,14 +22,7 @@ func (v Views) Markdown(w io.Writer, run *result.Run, _ term.Options) error {
 	}
 	opts := term.Options{Width: markdownWidth}
 	var page strings.Builder
-	for i, s := range v.Answer(run) {
-		text := term.EscapeMarkdown(view.Sentences([]view.Statement{s}))
-		if i == 0 {
-			page.WriteString("**" + text + "**\n\n")
-			continue
-		}
-		page.WriteString("- " + text + "\n")
-	}
+	page.WriteString(view.AnswerMarkdown(v.Answer(run)))
 	for _, t := range v.Tables(run, false) {
 		page.WriteString("\n" + term.MarkdownTable(t))
 	}

@@ -1,14 +1,18 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/render/term"
+	"gorun/internal/render/view"
+	"gorun/internal/result"
 	"gorun/internal/table"
 	"gorun/internal/topology"
 	"gorun/internal/units"
@@ -18,12 +22,13 @@ import (
 // not, the packages, nodes, last-level caches and cores as a tree, how far the nodes are from each other, and the devices.
 func Topo(w io.Writer, m *topology.Machine, d topology.Details, opts term.Options) error {
 	m, d = term.Clean(m), term.Clean(d)
+	var warnings []result.Warning
+	for _, message := range slices.Concat(m.Warnings, d.Warnings) {
+		warnings = append(warnings, result.Warning{Message: message})
+	}
 	blocks := []string{
-		topoCounts(m, opts) + topoCores(m, d, opts) + topoShare(m, opts),
-		topoTree(m, opts),
-		topoDistances(m, opts),
-		topoDevices(m, d.Devices, opts),
-		topoWarnings(slices.Concat(m.Warnings, d.Warnings), opts),
+		topoCounts(m, opts) + topoShare(m, d, opts), topoTree(m, opts), topoDistances(m, opts), topoDevices(m, d.Devices, opts),
+		warningsBlock(warnings, opts),
 	}
 	_, err := io.WriteString(w, term.Page(blocks))
 	return err
@@ -36,100 +41,128 @@ func topoCounts(m *topology.Machine, opts term.Options) string {
 	if n.Online < n.CPUs {
 		cpus += fmt.Sprintf(" (%d online)", n.Online)
 	}
-	parts := []string{
+	return term.Title(strings.Join([]string{
 		cpus, units.Things(n.Cores, "core"), units.Things(n.LLCs, "LLC"), units.Things(n.Nodes, "node"),
 		units.Things(n.Packages, "package"),
-	}
-	return opts.Paint(term.Bold, strings.TrimSuffix(term.Flow(parts, ", ", "  ", opts.Columns()), "\n")) + "\n"
+	}, ", "), opts)
 }
 
-// topoShare shows which CPUs are ours, which are not and why, the kinds of a hybrid machine, the fastest first, and which
-// CPUs the kernel treats in a special way.
-func topoShare(m *topology.Machine, opts term.Options) string {
-	block := topoSet("ours", m.Allowed(), "", opts)
-	var whys []string
-	for _, c := range m.CPUs {
-		if why := m.WhyNot(c.CPU); why != "" && !slices.Contains(whys, why) {
-			whys = append(whys, why)
+// topoShare shows the CPU's model, the threads of a core, the caches below the last level, which CPUs are ours, which are not and why,
+// the kinds of a hybrid machine, the fastest first, and which CPUs the kernel treats in a special way.
+func topoShare(m *topology.Machine, d topology.Details, opts term.Options) (block string) {
+	line := func(name, text string) {
+		if text != "" {
+			block += term.Paragraph(fmt.Sprintf("  %-9s  ", name), text, opts.Columns())
 		}
 	}
-	for _, why := range whys {
-		cpus := m.Where(func(c topology.CPU) bool { return m.WhyNot(c.CPU) == why })
-		block += topoSet("not ours", cpus, why, opts)
+	list := func(cpus cpuset.Set) string { return strings.ReplaceAll(cpus.String(), ",", ", ") }
+	line("model", d.CPUModel)
+	line("threads", threadsPerCore(m))
+	line("caches", cachesText(m, d.Caches))
+	line("ours", cmp.Or(list(m.Allowed()), "none"))
+	others := map[string]cpuset.Set{} // by the reason
+	for _, c := range m.CPUs {
+		if why := m.WhyNot(c.CPU); why != "" {
+			others[why] = others[why].With(c.CPU)
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(others)) {
+		line("not ours", list(others[why])+": "+why)
 	}
 	if kinds := m.Kinds(); len(kinds) > 1 {
 		for i, cpus := range kinds {
-			block += topoSet(fmt.Sprintf("kind %d", i), cpus, "", opts)
+			line(fmt.Sprintf("kind %d", i), list(cpus))
 		}
 	}
-	if !m.Isolated.Empty() {
-		block += topoSet("isolated", m.Isolated, "", opts)
-	}
-	if !m.NohzFull.Empty() {
-		block += topoSet("nohz_full", m.NohzFull, "", opts)
-	}
+	line("isolated", list(m.Isolated))
+	line("nohz_full", list(m.NohzFull))
 	return block
 }
 
-func topoSet(name string, cpus cpuset.Set, why string, opts term.Options) string {
-	text := "none"
-	if !cpus.Empty() {
-		text = strings.ReplaceAll(cpus.String(), ",", ", ")
+// threadsPerCore is the number of online threads that the cores have.
+func threadsPerCore(m *topology.Machine) string {
+	var threads []int
+	for _, core := range grouped(m.CPUs, func(c topology.CPU) int { return c.Core }) {
+		threads = append(threads, len(core))
 	}
-	if why != "" {
-		text += ": " + why
+	if len(threads) == 0 {
+		return ""
 	}
-	return term.Paragraph(fmt.Sprintf("  %-9s  ", name), text, opts.Columns())
+	text := strconv.Itoa(slices.Max(threads)) + " per core"
+	if least := slices.Min(threads); least < slices.Max(threads) {
+		text = fmt.Sprintf("%d to %s", least, text)
+	}
+	return text
+}
+
+// cachesText says what caches there are below the last level, those that are alike together: "L1d 32 KiB and L2 1 MiB of each core,
+// L2 2 MiB of CPUs 4-7".
+func cachesText(m *topology.Machine, caches []topology.SharedCache) string {
+	var owners []string // in the order in which they come
+	of := map[string][]string{}
+	for _, c := range caches {
+		first, _ := m.CPU(c.CPUs.First())
+		if m.LLCs[first.LLC].Level <= c.Level {
+			continue // it is shown with the cores under it
+		}
+		what := cacheName(c.Level, c.SizeBytes)
+		if c.Level == 1 {
+			what = strings.Replace(what, "L1", "L1d", 1)
+		}
+		owner := "CPUs " + c.CPUs.String()
+		if core := m.Where(func(c topology.CPU) bool { return c.Online && c.Core == first.Core }); core.Equal(c.CPUs) {
+			owner = "each " + strings.TrimSpace(first.Class+" core")
+			if len(m.Kinds()) > 2 {
+				owner = fmt.Sprintf("each core of kind %d", first.Kind)
+			}
+		}
+		if of[owner] == nil {
+			owners = append(owners, owner)
+		}
+		if !slices.Contains(of[owner], what) {
+			of[owner] = append(of[owner], what)
+		}
+	}
+	for i, owner := range owners {
+		owners[i] = strings.Join(of[owner], " and ") + " of " + owner
+	}
+	return view.Names(owners)
 }
 
 // topoTree is the packages, in each its nodes, in each its caches and their cores; then the nodes without CPUs.
-func topoTree(m *topology.Machine, opts term.Options) string {
-	var block strings.Builder
-	byNumber := map[int]topology.Node{}
-	for _, node := range m.Nodes {
-		byNumber[node.Node] = node
-	}
-	shown := map[int]bool{}
+func topoTree(m *topology.Machine, opts term.Options) (block string) {
 	for _, pkg := range grouped(m.CPUs, func(c topology.CPU) int { return c.Package }) {
-		fmt.Fprintf(&block, "%s\n", opts.Paint(term.Bold, fmt.Sprintf("package %d", pkg[0].Package)))
+		block += opts.Paint(term.Bold, fmt.Sprintf("package %d", pkg[0].Package)) + "\n"
 		for _, cpus := range grouped(pkg, func(c topology.CPU) int { return c.Node }) {
-			if node, ok := byNumber[cpus[0].Node]; ok {
-				shown[node.Node] = true
-				block.WriteString(nodeLine(m, node, numbered(cpus), opts))
+			i := slices.IndexFunc(m.Nodes, func(n topology.Node) bool { return n.Node == cpus[0].Node })
+			if i >= 0 {
+				block += nodeLine(m, m.Nodes[i], numbered(cpus), opts)
 			} else {
-				block.WriteString(term.Flow([]string{"  no known node", "CPUs " + numbered(cpus).String()}, " · ", "    ",
-					opts.Columns()))
+				block += term.Flow([]string{"  no known node", "CPUs " + numbered(cpus).String()}, " · ", "    ", opts.Columns())
 			}
-			block.WriteString(llcLines(m, cpus, opts))
+			block += llcLines(m, cpus, opts)
 		}
 	}
 	title := opts.Paint(term.Bold, "no package") + "\n"
 	for _, node := range m.Nodes {
-		if !shown[node.Node] {
-			block.WriteString(title + nodeLine(m, node, cpuset.Set{}, opts))
+		if m.NodeCPUs(node.Node).Empty() {
+			block += title + nodeLine(m, node, cpuset.Set{}, opts)
 			title = ""
 		}
 	}
-	return block.String()
+	return block
 }
 
 // grouped splits online CPUs by a number, in ascending order of it.
-func grouped(cpus []topology.CPU, by func(topology.CPU) int) [][]topology.CPU {
+func grouped(cpus []topology.CPU, by func(topology.CPU) int) (sorted [][]topology.CPU) {
 	groups := map[int][]topology.CPU{}
-	var numbers []int
 	for _, c := range cpus {
-		if !c.Online {
-			continue
+		if c.Online {
+			groups[by(c)] = append(groups[by(c)], c)
 		}
-		if groups[by(c)] == nil {
-			numbers = append(numbers, by(c))
-		}
-		groups[by(c)] = append(groups[by(c)], c)
 	}
-	slices.Sort(numbers)
-	sorted := make([][]topology.CPU, len(numbers))
-	for i, n := range numbers {
-		sorted[i] = groups[n]
+	for _, n := range slices.Sorted(maps.Keys(groups)) {
+		sorted = append(sorted, groups[n])
 	}
 	return sorted
 }
@@ -187,7 +220,7 @@ func llcLines(m *topology.Machine, cpus []topology.CPU, opts term.Options) strin
 		}
 		here := slices.Concat(llcs[i:j]...)
 		first := m.LLCs[here[0].LLC]
-		parts := []string{fmt.Sprintf("    LLC %d", first.LLC), cacheName(first)}
+		parts := []string{fmt.Sprintf("    LLC %d", first.LLC), cacheName(first.Level, first.SizeBytes)}
 		switch {
 		case j-i > 1:
 			parts[0] = "    LLCs " + numbersOf(here, func(c topology.CPU) int { return c.LLC }).String()
@@ -211,19 +244,19 @@ func llcLines(m *topology.Machine, cpus []topology.CPU, opts term.Options) strin
 // alike tells whether two caches are of one core each and the same but for their numbers.
 func alike(m *topology.Machine, a, b []topology.CPU) bool {
 	oneCore := func(cpus []topology.CPU) bool {
-		return !slices.ContainsFunc(cpus, func(c topology.CPU) bool { return c.Core != cpus[0].Core })
+		return len(grouped(cpus, func(c topology.CPU) int { return c.Core })) == 1
 	}
 	x, y := m.LLCs[a[0].LLC], m.LLCs[b[0].LLC]
-	return oneCore(a) && oneCore(b) && a[0].Kind == b[0].Kind && cacheName(x) == cacheName(y)
+	return oneCore(a) && oneCore(b) && a[0].Kind == b[0].Kind && cacheName(x.Level, x.SizeBytes) == cacheName(y.Level, y.SizeBytes)
 }
 
-func cacheName(llc topology.LLC) string {
-	if llc.Level == 0 {
+func cacheName(level int, bytes *uint64) string {
+	if level == 0 {
 		return "no cache recorded"
 	}
-	name := "L" + strconv.Itoa(llc.Level)
-	if llc.SizeBytes != nil {
-		name += " " + units.Bytes(*llc.SizeBytes)
+	name := "L" + strconv.Itoa(level)
+	if bytes != nil {
+		name += " " + units.Bytes(*bytes)
 	}
 	return name
 }
@@ -245,8 +278,7 @@ func coreParts(cpus []topology.CPU) []string {
 
 // threadsText shows the threads of each core; a run of cores whose threads go up in equal steps is cut to its ends.
 func threadsText(cores [][]topology.CPU) string {
-	single := !slices.ContainsFunc(cores, func(threads []topology.CPU) bool { return len(threads) > 1 })
-	if single {
+	if !slices.ContainsFunc(cores, func(threads []topology.CPU) bool { return len(threads) > 1 }) {
 		return numbered(slices.Concat(cores...)).String()
 	}
 	var words []string
@@ -266,15 +298,13 @@ func threadsText(cores [][]topology.CPU) string {
 	return strings.Join(words, " ")
 }
 
-func pair(threads []topology.CPU) string { return "(" + listed(threads) + ")" }
-
-// listed shows every CPU: threads of a core are few and seldom a run.
-func listed(threads []topology.CPU) string {
+// pair shows every thread of a core: they are few and seldom a run.
+func pair(threads []topology.CPU) string {
 	words := make([]string, len(threads))
 	for i, c := range threads {
 		words[i] = strconv.Itoa(c.CPU)
 	}
-	return strings.Join(words, ",")
+	return "(" + strings.Join(words, ",") + ")"
 }
 
 // step is how much higher each thread of b is than the same one of a; 0 when they differ.
@@ -292,10 +322,6 @@ func step(a, b []topology.CPU) int {
 
 // topoDistances is the matrix of the firmware's distances (ACPI SLIT): 10 is local, 20 twice as far.
 func topoDistances(m *topology.Machine, opts term.Options) string {
-	known := slices.ContainsFunc(m.Nodes, func(n topology.Node) bool { return len(n.Distances) > 0 })
-	if len(m.Nodes) < 2 || !known {
-		return ""
-	}
 	t := table.Of(m.Nodes).With("node", func(n topology.Node) table.Value { return table.Count(n.Node) })
 	for i, node := range m.Nodes {
 		t.With(strconv.Itoa(node.Node), func(n topology.Node) table.Value {
@@ -305,16 +331,9 @@ func topoDistances(m *topology.Machine, opts term.Options) string {
 			return table.Count(n.Distances[i])
 		})
 	}
-	return term.Table(t.Table("distances", "distances"), opts)
-}
-
-func topoWarnings(warnings []string, opts term.Options) string {
-	if len(warnings) == 0 {
+	distances := t.Table("distances", "distances")
+	if len(distances.Columns) < 3 { // there is one node, or no distance is recorded
 		return ""
 	}
-	block := opts.Paint(term.Bold, "Warnings:") + "\n"
-	for _, warning := range warnings {
-		block += term.Paragraph("  ! ", warning, opts.Columns())
-	}
-	return block
+	return term.Table(distances, opts)
 }

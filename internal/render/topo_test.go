@@ -1,8 +1,8 @@
 package render
 
 import (
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,81 +10,59 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"gorun/internal/cpuset"
 	"gorun/internal/render/term"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
-// readHost reads a recorded machine by its file name.
-func readHost(t *testing.T, file string) (*topology.Machine, topology.Details) {
-	t.Helper()
-	fsys, err := sysfs.OpenRoot(filepath.Join("../../testdata/hosts", file))
-	require.NoError(t, err)
-	m, err := topology.Read(fsys)
-	require.NoError(t, err)
-	return m, m.ReadDetails(fsys)
-}
-
-func topoText(t testing.TB, m *topology.Machine, d topology.Details, opts term.Options) string {
+func topoText(t testing.TB, m *topology.Machine, d topology.Details, width int) string {
 	t.Helper()
 	var out strings.Builder
-	require.NoError(t, Topo(&out, m, d, opts))
+	require.NoError(t, Topo(&out, m, d, term.Options{Width: width}))
 	return out.String()
 }
 
-// hostText shows a recorded machine by its file name.
-func hostText(t *testing.T, file string, opts term.Options) string {
+// hostText shows a recorded machine.
+func hostText(t *testing.T, name string, width int) string {
 	t.Helper()
-	m, d := readHost(t, file)
-	return topoText(t, m, d, opts)
+	m := hosts.Machine(t, name)
+	return topoText(t, m, m.ReadDetails(hosts.Root(t, name)), width)
 }
 
 // Every recorded machine is shown as the golden file has it, each of its CPUs somewhere.
 func TestTopoHosts(t *testing.T) {
 	const golden = "../../testdata/golden/topo.txtar"
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
 	got := new(txtar.Archive)
-	for _, file := range files {
-		text := hostText(t, filepath.Base(file), term.Options{})
-		for line := range strings.Lines(text) {
-			assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line, "no trailing space")
-		}
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+	for _, name := range hosts.Names(t) {
+		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(hostText(t, name, 0))})
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(golden, txtar.Format(got), 0o644))
 	}
 	want, err := txtar.ParseFile(golden)
 	require.NoError(t, err, "run the test once with -update")
-	require.Len(t, got.Files, len(want.Files))
-	for i, file := range got.Files {
-		assert.Equal(t, want.Files[i].Name, file.Name)
-		assert.Equal(t, string(want.Files[i].Data), string(file.Data), file.Name)
-	}
+	assert.Equal(t, string(txtar.Format(want)), string(txtar.Format(got)))
 }
 
-func TestTopoSaysWhyACPUIsNotOurs(t *testing.T) {
-	m, d := readHost(t, "container.txtar")
-	m.SetCgroup(cpuset.Of(2, 3, 6, 7))
-	text := topoText(t, m, d, term.Options{})
-	assert.Contains(t, text, "  not ours   0-1, 4-5: outside the cpuset of its cgroup\n")
-	assert.Contains(t, text, "  not ours   7: outside the affinity mask\n")
-}
-
-// A machine of 256 CPUs fits on a screen, in the columns that there are.
+// A machine of 64 CPUs fits on a screen, in the columns that there are.
 func TestTopoIsCompact(t *testing.T) {
-	m, d := readHost(t, "epyc-2p-nps4.txtar")
-	text := topoText(t, m, d, term.Options{Width: 100})
-	assert.Less(t, strings.Count(text, "\n"), 45)
+	assert.Less(t, strings.Count(hostText(t, "epyc-2p-nps4", 100), "\n"), 45)
 	for _, width := range []int{40, 72, 200} {
-		for line := range strings.Lines(topoText(t, m, d, term.Options{Width: width})) {
+		for line := range strings.Lines(hostText(t, "epyc-2p-nps4", width)) {
 			assert.LessOrEqual(t, len([]rune(line)), width+1, line)
 		}
 	}
+}
+
+// A machine with hundreds of devices has a table that ends, and says how many there are.
+func TestTopoLimitsDevices(t *testing.T) {
+	var d topology.Details
+	for i := range 300 {
+		d.Devices = append(d.Devices, topology.DeviceInterrupts{Device: topology.Device{PCI: fmt.Sprintf("0000:%02x:00.0", i)}})
+	}
+	text := topoText(t, hosts.Machine(t, "devices"), d, 0)
+	assert.Less(t, strings.Count(text, "\n"), 90)
+	assert.Contains(t, text, "and 252 more: gorun topo --format json")
 }
 
 func TestThreadsText(t *testing.T) {
@@ -130,7 +108,7 @@ func FuzzTopo(f *testing.F) {
 			return
 		}
 		if m, err := topology.Read(fsys); err == nil {
-			require.NotEmpty(t, topoText(t, m, m.ReadDetails(fsys), term.Options{Width: width}))
+			require.NotEmpty(t, topoText(t, m, m.ReadDetails(fsys), width))
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/experiment"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/table"
@@ -52,24 +51,6 @@ func ratios(v *stats.Verdict) []table.Value {
 		row[2] = nil
 	}
 	return row
-}
-
-// unsupported returns the rows that could not be measured, by reason.
-func unsupported(run *result.Run, of experiment.View) table.Table {
-	t := table.Table{Name: "unsupported", Title: "Rows that cannot be measured here"}
-	t.Add("rows", "why")
-	if of.Unsupported == nil {
-		return t
-	}
-	for name, why := range of.Unsupported(run) {
-		at := slices.IndexFunc(t.Rows, func(row table.Row) bool { return row.Values[1] == table.Value(table.Text(why)) })
-		if at < 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(why)}})
-			continue
-		}
-		t.Rows[at].Values[0] = t.Rows[at].Values[0].(table.Text) + table.Text(" "+name)
-	}
-	return t
 }
 
 // lines returns how to apply the settings of a command without gorun.

@@ -126,10 +126,9 @@ func policy(served bool) string {
 
 func sectionOf(anchor string, in Input, views render.Views, several bool) section {
 	run := in.Run
-	of := views.Of(run.Experiment)
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
-		Tables:   sheets(append(views.Tables(run, false), contrasts(run), unsupported(run, of))...),
+		Tables:   sheets(append(views.Tables(run, false), contrasts(run))...),
 		Lines:    sheetOf(lines(run)),
 		Findings: run.Findings, FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
 		Quality: sheets(quality(run)...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),

@@ -63,6 +63,20 @@ func AnswerBlock(statements []Statement, opts term.Options) string {
 	return block.String()
 }
 
+// AnswerMarkdown shows statements in GitHub Flavored Markdown.
+func AnswerMarkdown(statements []Statement) string {
+	block := ""
+	for i, s := range statements {
+		text := term.EscapeMarkdown(Sentences([]Statement{s}))
+		if i == 0 {
+			block += "**" + text + "**\n\n"
+			continue
+		}
+		block += "- " + text + "\n"
+	}
+	return block
+}
+
 // Answer returns the statements about a run whose experiment has none of its own: its verdicts, or what was measured.
 func (s Shape) Answer(run *result.Run) []Statement {
 	judged := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Verdict != nil })
