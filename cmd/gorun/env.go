@@ -1,14 +1,18 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"time"
 
 	"gorun/internal/child"
+	"gorun/internal/doctor"
 	"gorun/internal/output"
 	"gorun/internal/render/term"
+	"gorun/internal/result"
 	"gorun/internal/run"
 	"gorun/internal/sysfs"
+	"gorun/internal/topology"
 )
 
 // env is the environment of a command: its streams, its clock, its machine. Tests replace parts of it.
@@ -24,5 +28,8 @@ func defaultEnv() env {
 		Self:     child.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
 		Environ:  os.Environ,
 		Tool:     tool(), Views: views,
+		Conditions: func(root fs.FS, m *topology.Machine, host result.Host) []string {
+			return doctor.Digest(doctor.Subject{Root: root, Machine: m, Host: host})
+		},
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/doctor"
 	"gorun/internal/experiment"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
@@ -104,9 +103,9 @@ func (d *driver) settle(context.Context) (err error) {
 	var unread []result.Warning
 	run.Host, unread = measure.ReadHost(d.env.Root, d.machine.Machine, d.env.Environ())
 	run.Warnings = append(run.Warnings, unread...)
-	run.Host.Conditions = doctor.Digest(doctor.Subject{
-		Root: d.env.Root, Machine: d.machine.Machine, Host: run.Host,
-	})
+	if d.env.Conditions != nil {
+		run.Host.Conditions = d.env.Conditions(d.env.Root, d.machine.Machine, run.Host)
+	}
 	if run.Matrix != nil {
 		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // Env is the environment of a run, which tests replace.
@@ -28,6 +29,8 @@ type Env struct {
 	Environ        func() []string
 	Tool           result.Tool
 	Views          render.Views
+	// Conditions returns those of the machine that a reader of a result should know, in words; nil: none.
+	Conditions func(root fs.FS, m *topology.Machine, host result.Host) []string
 }
 
 // Errors that are not printed because their cause has been shown.
