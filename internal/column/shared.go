@@ -39,29 +39,16 @@ func TimeP() List {
 	})
 }
 
-// faults are page faults.
-type faults struct {
-	Minor *uint64 `json:"minor_faults" figure:"count" label:"page faults, minor" is:"The page faults that needed no reading from a disk."`
-	Major *uint64 `json:"major_faults" figure:"count" label:"page faults, major" is:"The page faults that needed reading from a disk."`
-}
+// Signals are what was counted of a sample's disturbances. They are not of the experiment's figures: in CSV, they come last.
+var Signals = of(func(s *result.Sample) *result.Signals { return &s.Quality.Signals })
 
-// switches are the ways in which threads leave a CPU.
-type switches struct {
-	Migrations  *uint64 `json:"migrations" figure:"count,bench=migrations/op" label:"migrations of threads" is:"The moves of threads between CPUs, as the kernel counts them."`
-	Voluntary   *uint64 `json:"voluntary_switches" figure:"count,verbose" label:"switches, voluntary" is:"How often a thread gave up its CPU to wait."`
-	Involuntary *uint64 `json:"involuntary_switches" figure:"count,verbose,bench=involuntary-switches/op" label:"switches, involuntary" is:"How often the kernel took a thread off its CPU."`
-}
+// Faults count page faults.
+var Faults = List{Signals.Get("minor_faults"), Signals.Get("major_faults")}
 
-// Faults count page faults, Switches how often threads left a CPU, and Workers describe the workers of a pool.
+// Switches count how often threads left a CPU, and Workers describe the workers of a pool.
 var (
-	Faults = of(func(s *result.Sample) *faults {
-		return &faults{s.Quality.Signals.MinorFaults, s.Quality.Signals.MajorFaults}
-	})
-	Switches = of(func(s *result.Sample) *switches {
-		counted := &s.Quality.Signals
-		return &switches{counted.Migrations, counted.VoluntarySwitches, counted.InvoluntarySwitches}
-	})
-	Workers = of(func(s *result.Sample) *result.Workers { return s.Workers })
+	Switches = List{Signals.Get("migrations"), Signals.Get("voluntary_switches"), Signals.Get("involuntary_switches")}
+	Workers  = of(func(s *result.Sample) *result.Workers { return s.Workers })
 )
 
 // Common returns the columns that every experiment has, also one that this gorun does not know.

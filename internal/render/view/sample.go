@@ -3,8 +3,11 @@
 package view
 
 import (
+	"slices"
+
 	"gorun/internal/column"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/table"
 )
 
@@ -25,7 +28,7 @@ func Summarised(samples []result.Sample) []result.Sample {
 	return samples
 }
 
-// SpreadOf returns the spread of a figure over the samples that have it; false where none has.
+// SpreadOf returns the spread of a figure over the samples that have it; false if none has.
 func SpreadOf(samples []result.Sample, of column.Column) (table.Spread, bool) {
 	var all []float64
 	for i := range samples {
@@ -36,6 +39,5 @@ func SpreadOf(samples []result.Sample, of column.Column) (table.Spread, bool) {
 	if len(all) == 0 {
 		return table.Spread{}, false
 	}
-	d := result.Distribute(all)
-	return table.Spread{Median: d.Median, Least: d.Min, Most: d.Max, Unit: of.Unit}, true
+	return table.Spread{Median: stats.Median(all), Least: slices.Min(all), Most: slices.Max(all), Unit: of.Unit}, true
 }
