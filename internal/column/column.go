@@ -82,14 +82,12 @@ func (v Value) Known() bool { return v.Text != "" }
 // of these; nil and "" are absent.
 func Figure[F, V any](c Column, get func(*F) V) Column {
 	c.own = true
-	c.of = func(s *result.Sample) Value {
-		figures, ok := result.Typed[F](s)
-		if !ok {
-			return Value{}
+	return Derived(c, func(s *result.Sample) any {
+		if figures, ok := result.Typed[F](s); ok {
+			return get(figures)
 		}
-		return valueOf(reflect.ValueOf(get(figures)))
-	}
-	return c
+		return nil
+	})
 }
 
 // Derived returns a column of a sample's data other than the figures of its experiment. It is not in CSV.
@@ -120,11 +118,11 @@ func (l List) Find(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// Ranked returns the list with ranks for the columns of these names.
-func (l List) Ranked(names ...string) List {
+// With returns the list with each of its columns changed.
+func (l List) With(change func(*Column)) List {
 	l = slices.Clone(l)
 	for i := range l {
-		l[i].Rank = 1 + slices.Index(names, l[i].Name)
+		change(&l[i])
 	}
 	return l
 }
@@ -156,29 +154,11 @@ func (l List) Leading() List {
 
 // Others returns the experiment's own columns that do not lead and that any of the samples has, sorted by name.
 func (l List) Others(samples []result.Sample) List {
-	others := map[string]Column{}
-	for _, c := range l {
-		if !c.own || c.Lead > 0 {
-			continue
-		}
-		for i := range samples {
-			if c.Of(&samples[i]).Known() {
-				others[c.Name] = c
-				break
-			}
-			if c.each == nil {
-				continue
-			}
-			for name := range c.each(&samples[i]) {
-				others[name] = c.keyed(name)
-			}
-		}
-	}
-	sorted := make(List, 0, len(others))
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		sorted = append(sorted, others[name])
-	}
-	return sorted
+	others := slices.DeleteFunc(l.Keyed(samples), func(c Column) bool {
+		return !c.own || c.Lead > 0 || !slices.ContainsFunc(samples, func(s result.Sample) bool { return c.Of(&s).Known() })
+	})
+	slices.SortFunc(others, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
+	return others
 }
 
 // Keyed returns the list with the columns of keys in place of each column that has them.

@@ -30,21 +30,21 @@ import (
 // A field with figure:"-" has no column, and a slice never has one. Of panics if another field has no meaning or another
 // type, or if a tag is wrong: columns are variables of packages, so this cannot be overlooked.
 func Of[F any]() List {
-	return of(Column{own: true}, func(s *result.Sample) *F {
+	return of(func(s *result.Sample) *F {
 		f, _ := result.Typed[F](s)
 		return f
-	})
+	}).With(func(c *Column) { c.own = true })
 }
 
-// of returns the columns of a part of a sample, with the attributes of whole. part returns nil for a sample without it.
-func of[F any](whole Column, part func(*result.Sample) *F) List {
+// of returns the columns of the fields of a part of a sample, which is nil where a sample lacks it.
+func of[F any](part func(*result.Sample) *F) List {
 	w := walk{figures: func(s *result.Sample) any {
 		if f := part(s); f != nil {
 			return f
 		}
 		return nil
 	}}
-	w.fields(reflect.TypeFor[F](), nil, whole, "")
+	w.fields(reflect.TypeFor[F](), nil, Column{}, "")
 	return w.all
 }
 

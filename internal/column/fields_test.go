@@ -43,11 +43,8 @@ func TestOf(t *testing.T) {
 		"node": "The node.", "ns": "The time.", "note": "A text.", "share": "The share of each node.",
 		"settling_pages": "The pages moved while it settled.", "settling_node": "The node while it settled.", "pages": "The pages moved.",
 	}, names)
-	settling := columns.Get("settling_pages")
-	assert.Equal(t, []any{Count, true}, []any{settling.Unit, settling.Hidden})
-	node, ns := columns.Get("node"), columns.Get("ns")
-	assert.Equal(t, []any{1, "node", "F"}, []any{node.Lead, node.Key, node.Words["-1"]})
-	assert.Equal(t, []any{Nanoseconds, Lower, "ns/op", "an access"}, []any{ns.Unit, ns.Better, ns.Bench, ns.Label})
+	node, settling := columns.Get("node"), columns.Get("settling_pages")
+	assert.Equal(t, []any{1, "node", "F", Count, true}, []any{node.Lead, node.Key, node.Words["-1"], settling.Unit, settling.Hidden})
 
 	for text, want := range map[string]map[string]string{
 		`{"node":-1,"ns":2.5,"note":"x","settling":{"pages":3},"settled":{"node":7}}`: {

@@ -26,8 +26,8 @@ type Figures struct {
 }
 
 var (
-	columns = column.Join(column.TimeP(), column.List{cpuShare},
-		column.Of[Figures]().After("killed", column.Join(column.Faults, column.Switches.Plain())...))
+	columns = column.Join(column.TimeP(), column.List{cpuShare}, column.Of[Figures]().After("killed",
+		column.Join(column.Faults, column.Switches.With(func(c *column.Column) { c.Verbose = false }))...))
 	peakMemory = columns.Get(result.MaxRSS)
 )
 

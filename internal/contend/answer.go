@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -62,10 +63,10 @@ func byOperation(samples []result.Sample) (all [][]measuredRow) {
 	type work struct{ op, variant, mode, load string }
 	at := map[work]int{}
 	for _, row := range measuredRows(samples) {
-		if row.verdict == result.Invalid || row.time().Samples == 0 {
+		if row.verdict == result.Invalid || len(row.samples) == 0 {
 			continue
 		}
-		w := work{row.Op, row.variant, row.mode, row.Load}
+		w := work{row.Op, row.Variant, row.Mode, row.Load}
 		if _, known := at[w]; !known {
 			at[w] = len(all)
 			all = append(all, nil)
@@ -75,21 +76,8 @@ func byOperation(samples []result.Sample) (all [][]measuredRow) {
 	return all
 }
 
-// timed is the time of an operation over the samples of a row, in seconds.
-type timed struct {
-	result.Distribution
-	Samples int
-}
-
-func (c *measuredRow) time() timed {
-	var seconds []float64
-	for i := range c.samples {
-		if c.samples[i].Operations > 0 {
-			seconds = append(seconds, c.samples[i].NsPerOp/1e9)
-		}
-	}
-	return timed{result.Distribute(seconds), len(seconds)}
-}
+// time is the time of an operation over the samples of a row.
+func (r *measuredRow) time() table.Spread { return r.spread("ns_per_op") }
 
 // cost is what the rows of an operation say, and the factor in it: 0 where none can be claimed. Rows that differ in something
 // other than their CPUs and the distance of their words say nothing.
@@ -108,7 +96,7 @@ func cost(rows []measuredRow) (text string, ratio float64, ok bool) {
 	}
 	op := most.Op
 	if len(rows) == 1 {
-		text = fmt.Sprintf("%s takes %s on %s", op, units.Seconds(most.time().Median), units.Things(most.CPUs, "CPU"))
+		text = fmt.Sprintf("%s takes %s on %s", op, units.Seconds(most.time().Median/1e9), units.Things(most.CPUs, "CPU"))
 		if most.CPUs > 1 {
 			text += " at once"
 		}
@@ -150,14 +138,14 @@ func factor(what, other string, slow, fast measuredRow) (text string, ratio floa
 	if why := unequal(slow) + unequal(fast); why != "" {
 		return fmt.Sprintf("%s: no factor can be claimed%s.", what, why), 0, true
 	}
-	show := units.CommonUnit([]float64{s.Median, f.Median})
-	times := fmt.Sprintf("%s against %s", show(s.Median), show(f.Median))
+	show := units.CommonUnit([]float64{s.Median / 1e9, f.Median / 1e9})
+	times := fmt.Sprintf("%s against %s", show(s.Median/1e9), show(f.Median/1e9))
 	if f.Median <= 0 {
 		return "", 0, false
 	}
 	ratio = s.Median / f.Median
 	switch {
-	case s.Min <= f.Max && f.Min <= s.Max && s.Samples > 1 && f.Samples > 1:
+	case s.Least <= f.Most && f.Least <= s.Most && len(slow.samples) > 1 && len(fast.samples) > 1:
 		return fmt.Sprintf("%s: not clearly slower or faster than %s: %s.", what, other, times), 1, true
 	case ratio >= 2:
 		return fmt.Sprintf("%s takes %s times as long as %s: %s.", what, strings.TrimSpace(units.Digits(ratio)), other, times), ratio, true
@@ -169,10 +157,10 @@ func factor(what, other string, slow, fast measuredRow) (text string, ratio floa
 
 // unequal says how little of the time of a fixed count all threads of a row ran; "" if they did most of the time.
 func unequal(row measuredRow) string {
-	d, known := row.spread(overlap)
-	if row.mode != ByCount || row.CPUs < 2 || !known || d.Median >= fullOverlap {
+	share, known := row.together()
+	if !known || share >= fullOverlap {
 		return ""
 	}
 	return fmt.Sprintf(", because its threads all ran at once for only %s of the time: use --time, which counts nothing else",
-		strings.ReplaceAll(units.Percent(d.Median), " %", "%"))
+		strings.ReplaceAll(units.Percent(share), " %", "%"))
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorun/internal/column"
 	"gorun/internal/hint"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
@@ -46,16 +45,12 @@ func drawCurves(run *result.Run) (chart.Figure, bool) {
 	for _, c := range curves {
 		time, rate := chart.Curve{Name: c.name}, chart.Curve{Name: c.name}
 		for _, row := range c.rows {
-			ns, _ := row.spread(nsPerOp)
-			ops, _ := row.spread(opsPerSecond)
-			cpus := float64(row.CPUs)
-			time.Points = append(time.Points, chart.Point{X: cpus, Y: ns.Median, Least: ns.Min, Most: ns.Max})
+			ns, ops, cpus := row.spread("ns_per_op"), row.spread("ops_per_second"), float64(row.CPUs)
+			time.Points = append(time.Points, chart.Point{X: cpus, Y: ns.Median, Least: ns.Least, Most: ns.Most})
 			rate.Points = append(rate.Points,
-				chart.Point{X: cpus, Y: ops.Median / 1e6, Least: ops.Min / 1e6, Most: ops.Max / 1e6})
+				chart.Point{X: cpus, Y: ops.Median / 1e6, Least: ops.Least / 1e6, Most: ops.Most / 1e6})
 			f.Table.Rows = append(f.Table.Rows, table.Row{Values: []table.Value{
-				table.Text(c.name), table.Count(row.CPUs), table.Count(len(row.samples)),
-				table.Spread{Median: ns.Median, Least: ns.Min, Most: ns.Max, Unit: column.Nanoseconds},
-				table.Spread{Median: ops.Median, Least: ops.Min, Most: ops.Max, Unit: column.PerSecond},
+				table.Text(c.name), table.Count(row.CPUs), table.Count(len(row.samples)), ns, ops,
 			}})
 		}
 		perOp.Curves, perSecond.Curves = append(perOp.Curves, time), append(perSecond.Curves, rate)
@@ -85,12 +80,11 @@ func curvesOf(rows []measuredRow) (curves []curve) {
 	var order []key
 	for i := range rows {
 		row := &rows[i]
-		ns, ok := row.spread(nsPerOp)
-		ops, _ := row.spread(opsPerSecond)
-		if !ok || row.verdict == result.Invalid || !chart.Drawable(ns.Min, ns.Max, ops.Min, ops.Max) {
+		ns, ops := row.spread("ns_per_op"), row.spread("ops_per_second")
+		if row.verdict == result.Invalid || len(row.samples) == 0 || !chart.Drawable(ns.Least, ns.Most, ops.Least, ops.Most) {
 			continue
 		}
-		k := key{row.ContendRow, row.variant, row.mode}
+		k := key{row.ContendRow, row.Variant, row.Mode}
 		k.Row, k.CPUs, k.CPUList, k.Pattern = 0, 0, "", ""
 		if points[k] == nil {
 			order = append(order, k)
@@ -105,7 +99,7 @@ func curvesOf(rows []measuredRow) (curves []curve) {
 		}
 		name := []string{term.Snip(k.Op, 24)}
 		for _, what := range []func(row *measuredRow) string{
-			func(row *measuredRow) string { return row.variant },
+			func(row *measuredRow) string { return row.Variant },
 			func(row *measuredRow) string { return distance(row.ContendRow) },
 			func(row *measuredRow) string { return "memory on node " + strconv.Itoa(row.MemNode) },
 		} {

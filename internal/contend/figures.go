@@ -8,7 +8,7 @@ import (
 // Figures are the figures of one sample of `gorun contend`: a row, and the work of its threads.
 type Figures struct {
 	result.ContendRow
-	Variant string `json:"variant,omitempty" figure:"-"` // has a column after the operation
+	Variant string `json:"variant,omitempty" figure:",key=variant" is:"The variant of the instruction."` // "lse", "llsc"
 	Mode    string `json:"mode" figure:",key=mode" is:"How a row ends: count, after a number of operations, or time."`
 
 	NsPerOp        float64  `json:"ns_per_op" figure:"ns,lower,lead=5,bench=ns/op" label:"time of an operation" is:"The mean time of an operation, over the threads."`
@@ -36,9 +36,7 @@ type Figures struct {
 }
 
 var (
-	columns = column.Of[Figures]().After("op", column.Figure(column.Column{
-		Name: "variant", Key: "variant", Meaning: "The variant of the instruction.", // "lse", "llsc"
-	}, func(f *Figures) string { return f.Variant })).After("dist_bytes", column.Figure(column.Column{
+	columns = column.Of[Figures]().After("dist_bytes", column.Figure(column.Column{
 		Name: "dist", Meaning: "The distance of --dist, in the unit of dist_by.",
 	}, func(f *Figures) *int {
 		if f.DistBy == "" {

@@ -22,12 +22,12 @@ var shown = experiment.View{
 // settings are the columns in which rows can differ.
 var settings = []string{"op", "variant", "load", "mode", "cpus", "pattern", "cpu_list", "dist", "dist_by", "dist_bytes", "mem_node"}
 
-// measuredRow is a row of `gorun contend` and its good samples, or all samples if none is good.
+// measuredRow is a row of `gorun contend`, as its good samples measured it, or all samples if none is good.
 type measuredRow struct {
-	result.ContendRow
-	variant, mode string
-	samples       []Figures
-	verdict       result.Verdict // the worst of the samples
+	Figures                     // of a sample: what is the same in all
+	samples     []result.Sample // in which operations were counted
+	counted, of int             // windows of all samples
+	verdict     result.Verdict  // the worst of the samples
 }
 
 // measuredRows returns the rows of the samples, by their numbers. Samples without a row are left out.
@@ -35,12 +35,19 @@ func measuredRows(samples []result.Sample) (rows []measuredRow) {
 	for _, of := range (view.Shape{Columns: columns, Rows: append([]string{"row"}, settings...)}).RowsOf(&result.Run{Samples: samples}) {
 		row := measuredRow{verdict: of.Verdict}
 		for i := range of.Samples {
-			if f, ok := result.Typed[Figures](&of.Samples[i]); ok && f.CPUs > 0 {
-				row.ContendRow, row.variant, row.mode = f.ContendRow, f.Variant, f.Mode
-				row.samples = append(row.samples, *f)
+			f, ok := result.Typed[Figures](&of.Samples[i])
+			if !ok || f.CPUs == 0 {
+				continue
+			}
+			row.Figures = *f
+			if f.Mode == ByTime {
+				row.counted, row.of = row.counted+f.Windows, row.of+f.WindowsOf
+			}
+			if f.Operations > 0 {
+				row.samples = append(row.samples, of.Samples[i])
 			}
 		}
-		if len(row.samples) > 0 {
+		if row.CPUs > 0 {
 			rows = append(rows, row)
 		}
 	}
@@ -48,21 +55,18 @@ func measuredRows(samples []result.Sample) (rows []measuredRow) {
 	return rows
 }
 
-// spread returns the distribution of a figure over the row's samples that have it; false if none has, or if no
-// operation was counted.
-func (c *measuredRow) spread(of func(c *Figures) *float64) (result.Distribution, bool) {
-	var figures []float64
-	for i := range c.samples {
-		if x := of(&c.samples[i]); x != nil && c.samples[i].Operations > 0 {
-			figures = append(figures, *x)
-		}
-	}
-	return result.Distribute(figures), len(figures) > 0
+// spread returns the spread of a figure over the row's samples that have it.
+func (r *measuredRow) spread(name string) table.Spread {
+	spread, _ := view.SpreadOf(r.samples, columns.Get(name))
+	return spread
 }
 
-func nsPerOp(c *Figures) *float64      { return &c.NsPerOp }
-func opsPerSecond(c *Figures) *float64 { return &c.OpsPerSecond }
-func overlap(c *Figures) *float64      { return c.Overlap }
+// together returns the part of the time in which all threads of a row with a fixed count ran; false if they were not to run at the
+// same time, or it is not known.
+func (r *measuredRow) together() (share float64, known bool) {
+	spread, known := view.SpreadOf(r.samples, columns.Get("together"))
+	return spread.Median, known && r.Mode == ByCount && r.CPUs > 1
+}
 
 // tables are those of any experiment, with notes on how the figures were measured.
 func tables(run *result.Run, shape view.Shape) []table.Table {
@@ -80,9 +84,8 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 func countNote(rows []measuredRow) string {
 	var shares []float64
 	for i := range rows {
-		row := &rows[i]
-		if d, ok := row.spread(overlap); ok && row.mode == ByCount && row.CPUs > 1 {
-			shares = append(shares, d.Median)
+		if share, known := rows[i].together(); known {
+			shares = append(shares, share)
 		}
 	}
 	if len(shares) == 0 {
@@ -100,11 +103,7 @@ func countNote(rows []measuredRow) string {
 func timeNote(rows []measuredRow) string {
 	counted, of := 0, 0
 	for _, row := range rows {
-		if row.mode == ByTime {
-			for i := range row.samples {
-				counted, of = counted+row.samples[i].Windows, of+row.samples[i].WindowsOf
-			}
-		}
+		counted, of = counted+row.counted, of+row.of
 	}
 	if of == 0 {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,23 +22,27 @@ type Number interface {
 
 // Bound makes a flag that was added refuse numbers below least or above most. The greatest number of a type is no bound.
 func Bound[T Number](f *FlagSet, p *T, name string, least, most T) {
+	f.onSet(name, func(set func(string) error, text string) error {
+		if err := set(text); err != nil {
+			return err
+		}
+		return within(*p, least, most)
+	})
+}
+
+// onSet makes a flag check a text before or after it is set.
+func (f *FlagSet) onSet(name string, check func(set func(string) error, text string) error) {
 	flag := f.Lookup(name)
-	flag.Value = bounded[T]{flag.Value, p, least, most}
+	flag.Value = checked{flag.Value, check}
 }
 
-// bounded is a flag value of a number between two.
-type bounded[T Number] struct {
+// checked is a flag value that is not set to each text.
+type checked struct {
 	pflag.Value
-	to          *T
-	least, most T
+	check func(set func(string) error, text string) error
 }
 
-func (b bounded[T]) Set(text string) error {
-	if err := b.Value.Set(text); err != nil {
-		return err
-	}
-	return within(*b.to, b.least, b.most)
-}
+func (c checked) Set(text string) error { return c.check(c.Value.Set, text) }
 
 // within returns an error for a number that is not between two; NaN is not.
 func within[T Number](x, least, most T) error {
@@ -78,50 +83,31 @@ func (f *FlagSet) Sched(p **linux.Sched, whose string) {
 func (f *FlagSet) Choice(p *string, name, value, usage string, words []string) {
 	f.StringVar(p, name, value, usage)
 	f.Words(name, words)
-	flag := f.Lookup(name)
-	flag.Value = choice{flag.Value, words}
-}
-
-// choice is a flag value that is one of some words.
-type choice struct {
-	pflag.Value
-	words []string
-}
-
-func (c choice) Set(text string) error {
 	var names []string
-	for _, word := range c.words {
-		name, _, _ := strings.Cut(word, "\t")
-		if name == text {
-			return c.Value.Set(text)
-		}
-		names = append(names, name)
+	for _, word := range words {
+		word, _, _ := strings.Cut(word, "\t")
+		names = append(names, word)
 	}
-	return fmt.Errorf("there are %s", strings.Join(names, ", "))
+	f.onSet(name, func(set func(string) error, text string) error {
+		if !slices.Contains(names, text) {
+			return fmt.Errorf("there are %s", strings.Join(names, ", "))
+		}
+		return set(text)
+	})
 }
 
 // Parsed adds a flag whose text parse turns into a value when the flag is set; p keeps the text.
 func Parsed[T any](f *FlagSet, p *string, to *T, name, text, usage string, parse func(text string) (T, error)) {
 	f.StringVar(p, name, text, usage)
-	flag := f.Lookup(name)
-	flag.Value = parsed[T]{flag.Value, to, parse}
 	if text != "" {
 		*to, _ = parse(text)
 	}
-}
-
-// parsed is a flag value that has a second form.
-type parsed[T any] struct {
-	pflag.Value
-	to    *T
-	parse func(text string) (T, error)
-}
-
-func (p parsed[T]) Set(text string) (err error) {
-	if *p.to, err = p.parse(text); err != nil {
-		return err
-	}
-	return p.Value.Set(text)
+	f.onSet(name, func(set func(string) error, text string) (err error) {
+		if *to, err = parse(text); err != nil {
+			return err
+		}
+		return set(text)
+	})
 }
 
 // Size adds a flag for a size in bytes; 0: it is not given.

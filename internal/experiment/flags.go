@@ -42,7 +42,7 @@ func (f *FlagSet) Set(name, value string) error {
 // RefuseEmpty makes a flag refuse an empty value, the result of an unset shell variable: it would count as if the flag
 // were not given.
 func RefuseEmpty(f *pflag.Flag) {
-	if !strings.HasPrefix(f.Value.Type(), "string") {
+	if kind := f.Value.Type(); !strings.HasPrefix(kind, "string") && kind != SeveralType {
 		return // it already refuses an empty value
 	}
 	if _, does := f.Value.(filled); does {
@@ -142,10 +142,7 @@ const SeveralType = "several"
 type several string
 
 func (s *several) Set(text string) error {
-	switch {
-	case text == "":
-		return hint.With(errors.New("the value is empty"), "give a value, or leave the flag out")
-	case *s != "":
+	if *s != "" {
 		text = string(*s) + "\n" + text
 	}
 	*s = several(text)

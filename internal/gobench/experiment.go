@@ -3,7 +3,6 @@ package gobench
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -146,11 +145,7 @@ type spec struct {
 
 // whole returns columns of a whole sample, which are not those of an operation in a benchmark line.
 func whole(columns column.List) column.List {
-	columns = slices.Clone(columns)
-	for i := range columns {
-		columns[i].Bench, columns[i].Verbose = "", true
-	}
-	return columns
+	return columns.With(func(c *column.Column) { c.Bench, c.Verbose = "", true })
 }
 
 var (

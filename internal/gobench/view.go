@@ -3,8 +3,6 @@ package gobench
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,42 +59,60 @@ func name(run *result.Run, cell *result.Cell) string {
 	return text
 }
 
-// answer says which benchmarks became slower or faster, and which allocate more or less.
-func answer(run *result.Run, _ view.Spec) []view.Statement {
+// comparison is a benchmark in a setting that is compared with the same one in another setting.
+type comparison struct {
+	cell              int
+	name              string // of the benchmark
+	setting, baseline string
+	before, after     []result.Sample // the good ones
+}
+
+// comparisons returns those of a judged run.
+func comparisons(run *result.Run) (all []comparison) {
 	if run.Matrix == nil {
 		return nil
 	}
-	flags := settings(run)
-	var claims []view.Claim
-	others, baselines := map[string]bool{}, map[string]bool{}
+	flags, rows := settings(run), view.Shape{Columns: columns}.RowsOf(run)
 	for i := range run.Cells {
-		cell := &run.Cells[i]
-		if run.IsBaseline(i) {
-			baselines[setting(cell, flags)] = true
-			continue
+		if against := run.Against(i); !run.IsBaseline(i) {
+			all = append(all, comparison{
+				i, name(run, &run.Cells[i]), setting(&run.Cells[i], flags), setting(&run.Cells[against], flags),
+				result.Good(rows[against].Samples), result.Good(rows[i].Samples),
+			})
 		}
-		others[setting(cell, flags)] = true
-		if cell.Verdict != nil {
-			claims = append(claims, view.Claim{Name: name(run, cell), Verdict: *cell.Verdict})
+	}
+	return all
+}
+
+// before returns the setting of all baselines, or what stands for several.
+func before(all []comparison) string {
+	if slices.ContainsFunc(all, func(c comparison) bool { return c.baseline != all[0].baseline }) {
+		return "before"
+	}
+	return cmp.Or(all[0].baseline, "before")
+}
+
+// several reports whether more than one setting is compared with the baselines.
+func several(all []comparison) bool {
+	return slices.ContainsFunc(all, func(c comparison) bool { return c.setting != all[0].setting })
+}
+
+// answer says which benchmarks became slower or faster, and which allocate more or less.
+func answer(run *result.Run, _ view.Spec) []view.Statement {
+	all := comparisons(run)
+	var claims []view.Claim
+	for _, c := range all {
+		if several(all) { // else the heading of the table says it
+			c.name += " (" + c.setting + ")"
+		}
+		if v := run.Cells[c.cell].Verdict; v != nil {
+			claims = append(claims, view.Claim{Name: c.name, Verdict: *v})
 		}
 	}
 	if len(claims) == 0 {
 		return nil
 	}
-	against := "before"
-	if len(baselines) == 1 {
-		against = slices.Collect(maps.Keys(baselines))[0]
-	}
-	if len(others) > 1 { // else the heading of the table says it
-		at := 0
-		for i := range run.Cells {
-			if cell := &run.Cells[i]; !run.IsBaseline(i) && cell.Verdict != nil {
-				claims[at].Name += " (" + setting(cell, flags) + ")"
-				at++
-			}
-		}
-	}
-	statements := append(view.Judgements(claims, against), view.ByFigures(run, func(i int) string { return name(run, &run.Cells[i]) })...)
+	statements := append(view.Judgements(claims, before(all)), view.ByFigures(run, func(i int) string { return name(run, &run.Cells[i]) })...)
 	for _, change := range changes(run) {
 		statements = append(statements, view.Statement{Text: change.Message})
 	}
@@ -106,77 +122,53 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 // tables have a row for each benchmark in each setting that is compared with another one, and those of the figures that it reports
 // itself and, if verbose, of what it allocates, below it.
 func tables(run *result.Run, shape view.Shape) []table.Table {
-	if run.Matrix == nil {
+	all := comparisons(run)
+	if len(all) == 0 {
 		return shape.Tables(run)
 	}
-	flags := settings(run)
-	var befores, others []string
-	for i := range run.Cells {
-		list := &others
-		if run.IsBaseline(i) {
-			list = &befores
-		}
-		if words := setting(&run.Cells[i], flags); !slices.Contains(*list, words) {
-			*list = append(*list, words)
-		}
+	t := table.Table{Name: "verdicts", Columns: []table.Column{{Title: "benchmark", Label: true}}}
+	after := all[0].setting
+	if several(all) {
+		t.Columns, after = append(t.Columns, table.Column{Title: "setting", Label: true}), "after"
 	}
-	before, after := "before", "after"
-	if len(befores) == 1 && befores[0] != "" {
-		before = befores[0]
-	}
-	t := table.Table{Name: "verdicts", Columns: []table.Column{{Title: "benchmark", Label: true}, {Title: "setting", Label: true}}}
-	several := len(others) > 1
-	if !several {
-		t.Columns = t.Columns[:1]
-	}
-	if len(others) == 1 {
-		after = others[0]
-	}
-	for _, title := range []string{before, after, table.VerdictTitle} {
+	for _, title := range []string{before(all), after, table.VerdictTitle} {
 		t.Columns = append(t.Columns, table.Column{Title: title, Apart: true})
 	}
 	titles := view.CellTitles(run)
-	add := func(i int, name, of string, values ...table.Value) {
-		row := []table.Value{table.Text(name)}
-		if several {
-			row = append(row, table.Text(of))
+	for _, of := range all {
+		add := func(name, setting string, values ...table.Value) {
+			row := table.Row{Name: titles[of.cell], Values: []table.Value{table.Text(name)}}
+			if several(all) {
+				row.Values = append(row.Values, table.Text(setting))
+			}
+			row.Values = append(row.Values, values...)
+			t.Rows = append(t.Rows, row)
 		}
-		t.Rows = append(t.Rows, table.Row{Name: titles[i], Values: append(row, values...)})
-	}
-	samples := samplesOf(run)
-	for i := range run.Cells {
-		if run.IsBaseline(i) {
-			continue
-		}
-		cell, against := &run.Cells[i], run.Against(i)
-		add(i, name(run, cell), setting(cell, flags), median(&run.Cells[against]), median(cell), view.CellPhrases(run, i, shape.Verbose))
-		for _, c := range own.Keys(slices.Concat(samples[i], samples[against])) {
-			add(i, "  "+c.Bench, "", ownMedian(samples[against], c), ownMedian(samples[i], c), table.Words{ownWords(run, i, c, shape.Verbose)})
+		add(of.name, of.setting, median(of.before, nsPerOp), median(of.after, nsPerOp), view.CellPhrases(run, of.cell, shape.Verbose))
+		for _, c := range own.Keys(slices.Concat(of.after, of.before)) {
+			add("  "+c.Bench, "", median(of.before, c), median(of.after, c), table.Words{ownWords(run, of.cell, c, shape.Verbose)})
 		}
 		for _, c := range allocations {
-			was, is := boundsOf(samples[against], c), boundsOf(samples[i], c)
+			was, is := boundsOf(of.before, c), boundsOf(of.after, c)
 			if shape.Verbose && is.samples > 0 && was.samples > 0 {
-				add(i, "  "+c.Bench, "", table.Text(was.String()), table.Text(is.String()),
+				add("  "+c.Bench, "", table.Text(was.String()), table.Text(is.String()),
 					table.Words{{Text: cmp.Or(is.change(was), "the same"), Tone: table.Faint}})
 			}
 		}
+		if note := layoutNote(run, of); note != "" {
+			t.Notes = append(t.Notes, note)
+		}
 	}
-	t.Notes = layoutNotes(run)
 	return []table.Table{t}
 }
 
-// ownMedian returns the median of a figure that a benchmark reports itself.
-func ownMedian(samples []result.Sample, c column.Column) table.Value {
-	var figures []float64
-	for i := range samples {
-		if x, known := c.Number(&samples[i]); known {
-			figures = append(figures, x)
-		}
-	}
-	if len(figures) == 0 {
+// median returns that of a figure; nil: no sample has it.
+func median(samples []result.Sample, c column.Column) table.Value {
+	spread, known := view.SpreadOf(samples, c)
+	if !known {
 		return nil
 	}
-	return table.Number{X: result.Distribute(figures).Median}
+	return table.Number{X: spread.Median, Unit: spread.Unit}
 }
 
 // ownWords returns the verdict on such a figure of a cell, or why it has none.
@@ -191,28 +183,17 @@ func ownWords(run *result.Run, cell int, c column.Column, verbose bool) table.Ph
 	return table.Phrase{Text: why, Tone: table.Faint}
 }
 
-// layoutNotes list the ratio of each layout, for each cell that is compared with another one.
-func layoutNotes(run *result.Run) (notes []string) {
-	for i := range run.Cells {
-		cell := &run.Cells[i]
-		if len(cell.Layouts) == 0 || cell.Verdict == nil {
-			continue
-		}
-		words := make([]string, len(cell.Layouts))
-		for j, ratio := range cell.Layouts {
-			words[j] = units.Changes{Step: cell.Verdict.Step}.Ratio(ratio)
-		}
-		notes = append(notes, "layouts of "+strings.TrimSpace(name(run, cell))+": "+strings.Join(words, ", "))
+// layoutNote lists the ratio of each layout; "" without layouts.
+func layoutNote(run *result.Run, of comparison) string {
+	cell := &run.Cells[of.cell]
+	if len(cell.Layouts) == 0 || cell.Verdict == nil {
+		return ""
 	}
-	return notes
-}
-
-// median returns that of a cell; nil: it has no samples.
-func median(cell *result.Cell) table.Value {
-	if cell.Summary == nil {
-		return nil
+	words := make([]string, len(cell.Layouts))
+	for i, ratio := range cell.Layouts {
+		words[i] = units.Changes{Step: cell.Verdict.Step}.Ratio(ratio)
 	}
-	return table.Seconds(cell.Summary.Seconds.Median)
+	return "layouts of " + strings.TrimSpace(of.name) + ": " + strings.Join(words, ", ")
 }
 
 // bounds are the least and the greatest figure of a number of samples.
@@ -221,17 +202,13 @@ type bounds struct {
 	samples     int
 }
 
-// boundsOf returns the bounds of a figure; without samples if one lacks it.
+// boundsOf returns the bounds of a figure; without samples if none has it.
 func boundsOf(samples []result.Sample, c column.Column) bounds {
-	b := bounds{math.Inf(1), math.Inf(-1), len(samples)}
-	for i := range samples {
-		figure, known := c.Number(&samples[i])
-		if !known {
-			return bounds{}
-		}
-		b.least, b.most = min(b.least, figure), max(b.most, figure)
+	spread, known := view.SpreadOf(samples, c)
+	if !known {
+		return bounds{}
 	}
-	return b
+	return bounds{spread.Least, spread.Most, len(samples)}
 }
 
 // certain is the number of samples of each side from which on chance does not part what varies: all of one side are above all of
@@ -257,42 +234,22 @@ func (b bounds) String() string {
 	return units.Exact(b.least) + "–" + units.Exact(b.most)
 }
 
-// samplesOf returns the good samples of each cell.
-func samplesOf(run *result.Run) map[int][]result.Sample {
-	of := map[int][]result.Sample{}
-	for _, s := range result.Good(run.Samples) {
-		if view.CellOf(run, &s) != nil {
-			of[s.Cell] = append(of[s.Cell], s)
-		}
-	}
-	return of
-}
-
 // allocations are the figures of what benchmarks allocate.
 var allocations = []column.Column{bytesPerOp, allocsPerOp}
 
 // changes returns a finding for each benchmark that allocates more or less than its baseline does.
 func changes(run *result.Run) (findings []result.Finding) {
-	if run.Matrix == nil {
-		return nil
-	}
-	of := samplesOf(run)
-	flags := settings(run)
-	for i := range run.Cells {
-		cell, against := &run.Cells[i], run.Against(i)
-		if i == against {
-			continue
-		}
+	for _, of := range comparisons(run) {
 		var words, hows []string
 		for _, c := range allocations {
-			before, after := boundsOf(of[against], c), boundsOf(of[i], c)
-			if how := after.change(before); how == "more" || how == "less" {
-				words, hows = append(words, fmt.Sprintf("%s %v → %v", c.Label, before, after)), append(hows, how)
+			was, is := boundsOf(of.before, c), boundsOf(of.after, c)
+			if how := is.change(was); how == "more" || how == "less" {
+				words, hows = append(words, fmt.Sprintf("%s %v → %v", c.Label, was, is)), append(hows, how)
 			}
 		}
 		if hows = slices.Compact(hows); len(hows) > 0 {
 			findings = append(findings, result.Finding{Code: "allocations", Message: fmt.Sprintf("%s allocates %s in %s: %s",
-				name(run, cell), strings.Join(hows, " and "), setting(cell, flags), strings.Join(words, ", "))})
+				of.name, strings.Join(hows, " and "), of.setting, strings.Join(words, ", "))})
 		}
 	}
 	return findings

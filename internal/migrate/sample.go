@@ -64,12 +64,9 @@ type sampler struct{}
 func (sampler) Close() error { return nil }
 
 func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
-	stop, stopped := csrc.NewStop(), make(chan struct{})
+	stop := csrc.NewStop()
 	defer stop.Free()
-	cancel := context.AfterFunc(ctx, func() {
-		stop.Set()
-		close(stopped)
-	})
+	defer measure.Until(ctx, stop.Set)()
 	err = measure.Timed(&s, func() error {
 		ended := make(chan error)
 		go func() {
@@ -78,9 +75,6 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		}()
 		return <-ended
 	})
-	if !cancel() {
-		<-stopped
-	}
 	if err != nil {
 		return s, cmp.Or(ctx.Err(), err) // it may have been stopped before its first move
 	}

@@ -3,9 +3,9 @@ package migrate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
-	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -28,36 +28,40 @@ var settings = []string{"every_seconds", "working_set_bytes", "relation"}
 // compared is the title of a comparison of the experiment's own cells.
 const compared = "Accesses of a thread that is moved, by the CPUs"
 
-// row summarizes moves of one kind, over its good samples.
+// row is what moves of one kind cost: medians over its good samples.
 type row struct {
-	Figures // of the first sample: what is the same in all
-	samples []result.Sample
-	cell    int // of a judged run; -1: there are no cells
+	relation            string
+	workingSet, reached uint64  // bytes; reached is how much was read again until it was refilled, or until the next move
+	cost, refill        float64 // seconds of a move; the cost is the sum of two medians, so that what is read together adds up
+	weight              int     // how much it is preferred
 }
 
-// median returns that of a column; false where no sample has it.
-func (r *row) median(of column.Column) (float64, bool) {
-	var all []float64
-	for i := range r.samples {
-		if x, ok := of.Number(&r.samples[i]); ok {
-			all = append(all, x)
-		}
-	}
-	spread, ok := view.SpreadAmong(all)
-	return spread.Median, ok
-}
-
-// rowsOf gathers the samples of each kind of moves.
-func rowsOf(run *result.Run) (rows []*row) {
+// rowsOf returns a row for each kind of moves that were measured. It prefers those that had the time to refill the working set, and of
+// these, those that were found to make accesses slower.
+func rowsOf(run *result.Run) (rows []row) {
 	for _, of := range (view.Shape{Columns: columns, Rows: settings}).RowsOf(run) {
-		r := &row{samples: of.Samples, cell: of.Cell}
-		for i := range of.Samples {
-			if f, ok := result.Typed[Figures](&of.Samples[i]); ok {
-				r.Figures = *f
-				rows = append(rows, r)
-				break
+		median := func(name string) float64 {
+			spread, _ := view.SpreadOf(of.Samples, columns.Get(name))
+			return spread.Median
+		}
+		if len(of.Samples) == 0 {
+			continue
+		}
+		f, ok := result.Typed[Figures](&of.Samples[0])
+		if !ok || f.Cost == nil || where[f.Relation] == "" {
+			continue
+		}
+		r := row{relation: f.Relation, workingSet: f.WorkingSet, reached: uint64(median("refill_bytes")), refill: median("refill_seconds")}
+		r.cost = median("move_seconds") + r.refill
+		if r.reached >= r.workingSet {
+			r.weight = 2
+		}
+		if run.Matrix != nil && of.Cell >= 0 {
+			if v := run.Cells[of.Cell].Verdict; v != nil && v.Kind == stats.Slower {
+				r.weight++
 			}
 		}
+		rows = append(rows, r)
 	}
 	return rows
 }
@@ -70,76 +74,37 @@ var where = map[string]string{
 	topology.CrossNode.String(): "another node",
 }
 
-// cost is that of a move of the row, in seconds, and how much of it refills caches: the sum of two medians, so that what
-// is read together adds up. false: there are no figures.
-func (r *row) cost() (seconds, refill float64, ok bool) {
-	moving, hasMove := r.median(columns.Get("move_seconds"))
-	refill, hasRefill := r.median(columns.Get("refill_seconds"))
-	return moving + refill, refill, hasMove && hasRefill
-}
-
-// reached describes how much of the working set was read again until it was refilled, or until the next move.
-func (r *row) reached() uint64 {
-	bytes, _ := r.median(columns.Get("refill_bytes"))
-	return uint64(bytes)
-}
-
 // sentence says what the moves of a row cost.
 func (r *row) sentence() string {
-	seconds, refill, _ := r.cost()
-	words := fmt.Sprintf("a move to %s costs %s", where[r.Relation], units.Seconds(seconds))
+	words := fmt.Sprintf("a move to %s costs %s", where[r.relation], units.Seconds(r.cost))
 	switch {
-	case refill <= 0:
-		return words + ", and nothing to refill " + units.Bytes(r.WorkingSet)
-	case r.reached() < r.WorkingSet:
-		return words + fmt.Sprintf(", of which %s refill %s of %s before the next move", units.Seconds(refill),
-			units.Bytes(r.reached()), units.Bytes(r.WorkingSet))
+	case r.refill <= 0:
+		return words + ", and nothing to refill " + units.Bytes(r.workingSet)
+	case r.reached < r.workingSet:
+		return words + fmt.Sprintf(", of which %s refill %s of %s before the next move", units.Seconds(r.refill),
+			units.Bytes(r.reached), units.Bytes(r.workingSet))
 	}
-	return words + fmt.Sprintf(", of which %s refill %s", units.Seconds(refill), units.Bytes(r.WorkingSet))
+	return words + fmt.Sprintf(", of which %s refill %s", units.Seconds(r.refill), units.Bytes(r.workingSet))
 }
 
-// costliest are the moves that cost most of each relation that was measured, the nearest relation first. It prefers those
-// that had the time to refill the working set, and of these, those that were found to make accesses slower.
-func costliest(run *result.Run) (rows []*row) {
-	weight := func(r *row) (weight int) {
-		if r.reached() >= r.WorkingSet {
-			weight = 2
-		}
-		if run.Matrix != nil && r.cell >= 0 {
-			if v := run.Cells[r.cell].Verdict; v != nil && v.Kind == stats.Slower {
-				weight++
-			}
-		}
-		return weight
-	}
-	byRelation := map[string]*row{}
-	for _, r := range rowsOf(run) {
-		seconds, _, ok := r.cost()
-		if !ok || where[r.Relation] == "" {
-			continue
-		}
-		most := byRelation[r.Relation]
-		if most != nil {
-			highest, _, _ := most.cost()
-			if cmp.Or(cmp.Compare(weight(r), weight(most)), cmp.Compare(seconds, highest)) <= 0 {
-				continue
-			}
-		}
-		byRelation[r.Relation] = r
-	}
-	for _, name := range relationNames() {
-		if r := byRelation[name]; r != nil {
-			rows = append(rows, r)
+// costliest are the moves that cost most of each relation that was measured, the nearest relation first.
+func costliest(run *result.Run) (most []row) {
+	rows := rowsOf(run)
+	for _, relation := range relationNames() {
+		of := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.relation != relation })
+		if len(of) > 0 {
+			most = append(most, slices.MaxFunc(of, func(a, b row) int {
+				return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.cost, b.cost))
+			}))
 		}
 	}
-	return rows
+	return most
 }
 
 // derived returns a finding for each relation: what the moves cost that cost most.
 func derived(run *result.Run) (findings []result.Finding, _ []result.Warning) {
 	for _, r := range costliest(run) {
-		seconds, _, _ := r.cost()
-		findings = append(findings, result.Finding{Code: "move-cost", Message: r.sentence(), Value: seconds})
+		findings = append(findings, result.Finding{Code: "move-cost", Message: r.sentence(), Value: r.cost})
 	}
 	return findings, nil
 }
@@ -149,8 +114,8 @@ func derived(run *result.Run) (findings []result.Finding, _ []result.Warning) {
 func answer(run *result.Run, _ view.Spec) []view.Statement {
 	most, words := 0.0, ""
 	for _, r := range costliest(run) {
-		if seconds, _, _ := r.cost(); seconds > most {
-			most, words = seconds, r.sentence()
+		if r.cost > most {
+			most, words = r.cost, r.sentence()
 		}
 	}
 	if words == "" || run.Matrix == nil || run.Matrix.Title != compared {

@@ -1,6 +1,8 @@
 package pair
 
 import (
+	"slices"
+
 	"gorun/internal/column"
 	"gorun/internal/result"
 )
@@ -32,7 +34,9 @@ type Percentiles struct {
 }
 
 var (
-	columns = column.Join(column.TimeP().Ranked("seconds", "user_seconds", "system_seconds"), column.Of[Figures]().After("ns_per_loop", cpuPerLoop))
+	columns = column.Join(column.TimeP().With(func(c *column.Column) {
+		c.Rank = 1 + slices.Index([]string{"seconds", "user_seconds", "system_seconds"}, c.Name)
+	}), column.Of[Figures]().After("ns_per_loop", cpuPerLoop))
 	perLoop = columns.Get("ns_per_loop") // by which cells are compared
 
 	// cpuPerLoop is judged as well: two processes that take turns on one CPU cost wall time but hardly any CPU time.

@@ -49,9 +49,6 @@ func processesTable(processes []Process) table.Table {
 		With("user", func(p Process) table.Value { return table.Seconds(p.UserSeconds) }).
 		With("sys", func(p Process) table.Value { return table.Seconds(p.SystemSeconds) }).
 		With("of a CPU", func(p Process) table.Value {
-			if p.RealSeconds <= 0 {
-				return nil
-			}
 			return table.Number{X: (p.UserSeconds + p.SystemSeconds) / p.RealSeconds, Unit: column.Share}
 		}).
 		With("loops a second", func(p Process) table.Value { return table.Number{X: p.CallsPerSecond, Unit: column.PerSecond} }).

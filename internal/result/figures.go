@@ -14,14 +14,17 @@ import (
 type Figures struct{ held *held }
 
 type held struct {
-	given any                 // an experiment's *F; nil: read
-	read  []byte              // compact JSON object; nil: given
-	typed atomic.Pointer[any] // of read: the *F to which it was last decoded; a nil *F if it did not fit
+	read  []byte              // compact JSON object; nil: the struct was given
+	typed atomic.Pointer[any] // the *F that was given, or to which JSON was last decoded; a nil *F if it did not fit
 }
 
 // FiguresOf returns an experiment's figures, which must not change afterwards. Their names are the JSON names of f's
 // fields.
-func FiguresOf[F any](f *F) Figures { return Figures{&held{given: f}} }
+func FiguresOf[F any](f *F) Figures {
+	var h held
+	h.typed.Store(new(any(f)))
+	return Figures{&h}
+}
 
 // Typed returns the figures of a sample in the type of its experiment; false if there are none, or they belong to
 // another experiment. The caller must not change them.
@@ -30,12 +33,8 @@ func Typed[F any](s *Sample) (*F, bool) {
 	if h == nil {
 		return nil, false
 	}
-	if h.given != nil {
-		f, ok := h.given.(*F)
-		return f, ok
-	}
 	if last := h.typed.Load(); last != nil {
-		if f, ok := (*last).(*F); ok {
+		if f, ok := (*last).(*F); ok || h.read == nil {
 			return f, f != nil
 		}
 	}
@@ -43,8 +42,7 @@ func Typed[F any](s *Sample) (*F, bool) {
 	if json.Unmarshal(h.read, f) != nil {
 		f = nil
 	}
-	decoded := any(f)
-	h.typed.Store(&decoded)
+	h.typed.Store(new(any(f)))
 	return f, f != nil
 }
 
@@ -65,16 +63,15 @@ func (f *Figures) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the figures sorted by name, or "{}" if there are none.
+// MarshalJSON writes the figures, or "{}" if there are none.
 func (f Figures) MarshalJSON() ([]byte, error) {
-	if f.held == nil {
+	switch {
+	case f.held == nil:
 		return []byte("{}"), nil
+	case f.held.read != nil:
+		return f.held.read, nil
 	}
-	figures, err := f.held.object()
-	if err != nil {
-		return nil, err
-	}
-	return encode(figures)
+	return encode(*f.held.typed.Load())
 }
 
 // encode does not escape "<", ">" and "&": the encoder of the enclosing value decides.
@@ -82,48 +79,27 @@ func encode(value any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(value)
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
-}
-
-func (h *held) text() ([]byte, error) {
-	if h.given == nil {
-		return h.read, nil
+	if err := enc.Encode(value); err != nil {
+		return nil, fmt.Errorf("figures of %T: %w", value, err)
 	}
-	text, err := encode(h.given)
-	if err != nil {
-		return nil, fmt.Errorf("figures of %T: %w", h.given, err)
-	}
-	return text, nil
-}
-
-// object reads the figures without rounding a number.
-func (h *held) object() (figures map[string]any, err error) {
-	text, err := h.text()
-	if err != nil {
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return figures, dec.Decode(&figures)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 // Map returns the figures with every name and text in them changed by the function. The function must not change
 // printable ASCII: JSON that has nothing else is not decoded.
 func (f Figures) Map(change func(string) string) Figures {
-	if f.held == nil {
-		return f
-	}
-	text, err := f.held.text()
+	text, err := f.MarshalJSON()
 	if err != nil || !strings.Contains(string(text), `\`) && change(string(text)) == string(text) {
 		return f
 	}
-	figures, err := f.held.object()
-	if err != nil {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber() // no number is rounded
+	var figures any
+	if dec.Decode(&figures) != nil {
 		return f
 	}
 	changed, err := encode(mapTexts(figures, change))
-	if err != nil || bytes.Equal(changed, text) {
+	if err != nil {
 		return f
 	}
 	return Figures{&held{read: changed}}
@@ -157,8 +133,8 @@ func (p *OwnProcess) own() *OwnProcess { return p }
 
 // Own returns the figures of gorun's own process, to be filled in; nil if the experiment has none.
 func (f Figures) Own() *OwnProcess {
-	if f.held != nil {
-		if figures, ok := f.held.given.(interface{ own() *OwnProcess }); ok {
+	if f.held != nil && f.held.read == nil {
+		if figures, ok := (*f.held.typed.Load()).(interface{ own() *OwnProcess }); ok {
 			return figures.own()
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,7 +20,6 @@ func asRead(text string) (f Figures) {
 
 // pairing are figures of an experiment.
 type pairing struct {
-	OwnProcess
 	CPUA     int     `json:"cpu_a"`
 	Relation string  `json:"relation"`
 	NS       float64 `json:"ns"`
@@ -66,27 +64,10 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// A report reads the figures of a run concurrently.
-func TestFiguresAreReadTogether(t *testing.T) {
-	s := Sample{Values: asRead(`{"ns": 3, "exit_code": 4}`)}
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for range 100 {
-				p, _ := Typed[pairing](&s)
-				assert.Equal(t, 3.0, p.NS)
-				e, _ := Typed[exiting](&s)
-				assert.Equal(t, 4, e.ExitCode)
-			}
-		})
-	}
-	group.Wait()
-}
-
 func TestFiguresMarshal(t *testing.T) {
 	for text, want := range map[string]string{
 		`null`: `{}`, `{}`: `{}`,
-		"{\n \"b\": 12345678901234567891, \"a\": \"\\u003c\"\n}": `{"a":"\u003c","b":12345678901234567891}`,
+		"{\n \"b\": 12345678901234567891, \"a\": \"\\u003c\"\n}": `{"b":12345678901234567891,"a":"\u003c"}`,
 	} {
 		got, err := json.Marshal(asRead(text))
 		require.NoError(t, err)
@@ -104,14 +85,4 @@ func TestFiguresMap(t *testing.T) {
 	f := FiguresOf(&pairing{Relation: "same-llc"})
 	assert.Equal(t, f, f.Map(func(text string) string { return text }))
 	assert.Equal(t, Figures{}, Figures{}.Map(change))
-}
-
-func TestFiguresOwn(t *testing.T) {
-	c := pairing{}
-	s := Sample{Values: FiguresOf(&c)}
-	peak := uint64(7)
-	s.Values.Own().MemoryPeakBytes = &peak
-	assert.Equal(t, &peak, c.MemoryPeakBytes)
-	assert.Nil(t, FiguresOf(&exiting{}).Own())
-	assert.Nil(t, Figures{}.Own())
 }

@@ -182,47 +182,45 @@ type Cell struct {
 func (t *Table) Sheet() Sheet {
 	sheet := Sheet{Rows: make([][]Cell, len(t.Rows))}
 	for n, c := range t.Columns {
-		var times []float64
-		numbers, others, ranges, bars := 0, 0, false, false
-		for _, row := range t.Rows {
-			x, unit, is := number(row.Values[n])
-			if spread, ok := row.Values[n].(Spread); ok && spread.Least != spread.Most {
-				ranges = true
-			}
-			_, given := row.Values[n].(Given)
-			_, bar := row.Values[n].(Bar)
-			switch bars = bars || bar; {
-			case given:
-				numbers++
-			case is:
-				numbers++
-				times = append(times, inSeconds(unit, x)...)
+		seconds := units.Seconds
+		if !c.Apart {
+			seconds = units.CommonUnit(t.times(n))
+		}
+		shown := SheetColumn{Column: c}
+		counted, others := 0, 0 // numbers, and what is none
+		ranges, ranged := make([]Cell, len(t.Rows)), false
+		for i, row := range t.Rows {
+			var cell Cell
+			cell, ranges[i].Text = cellOf(row.Values[n], seconds)
+			sheet.Rows[i] = append(sheet.Rows[i], cell)
+			switch {
+			case cell.Exact != "":
+				counted++
 			case row.Values[n] != nil && row.Values[n] != Value(Text("")):
 				others++
 			}
+			shown.Bar, ranged = shown.Bar || cell.Bar != nil, ranged || ranges[i].Text != ""
 		}
-		scale := units.Seconds
-		if !c.Apart {
-			scale = units.CommonUnit(times)
+		shown.Right = counted > 0 && counted >= others
+		if sheet.Columns = append(sheet.Columns, shown); !ranged {
+			continue
 		}
-		show := func(unit column.Unit, x float64) string {
-			if seconds := inSeconds(unit, x); seconds != nil {
-				return scale(seconds[0])
-			}
-			return Format(unit, x)
-		}
-		sheet.Columns = append(sheet.Columns, SheetColumn{Column: c, Right: numbers > 0 && numbers >= others, Bar: bars})
-		if ranges {
-			sheet.Columns = append(sheet.Columns, SheetColumn{Column: Column{Title: "range"}, Range: true})
-		}
-		for i, row := range t.Rows {
-			cell, between := cellOf(row.Values[n], show)
-			if sheet.Rows[i] = append(sheet.Rows[i], cell); ranges {
-				sheet.Rows[i] = append(sheet.Rows[i], Cell{Text: between})
-			}
+		sheet.Columns = append(sheet.Columns, SheetColumn{Column: Column{Title: "range"}, Range: true})
+		for i := range t.Rows {
+			sheet.Rows[i] = append(sheet.Rows[i], ranges[i])
 		}
 	}
 	return sheet
+}
+
+// times returns those of a column.
+func (t *Table) times(n int) (times []float64) {
+	for _, row := range t.Rows {
+		if s, is := numbers(row.Values[n]); is && s.Unit == column.Seconds {
+			times = append(times, s.Median)
+		}
+	}
+	return times
 }
 
 // Show returns a value as people read it.
@@ -231,11 +229,9 @@ func Show(v Value) string {
 	return t.Sheet().Rows[0][0].Text
 }
 
-// cellOf returns a value as people read it, and the range of a spread.
-func cellOf(v Value, show func(column.Unit, float64) string) (c Cell, between string) {
+// cellOf returns a value as people read it, and the range of a spread if its ends look different.
+func cellOf(v Value, seconds func(float64) string) (c Cell, between string) {
 	switch v := v.(type) {
-	case nil, Number, Spread:
-		c.Text = units.None
 	case Text:
 		c.Text = string(v)
 	case Given:
@@ -247,49 +243,45 @@ func cellOf(v Value, show func(column.Unit, float64) string) (c Cell, between st
 		c.Bar = &share
 	case Words:
 		c.Words = v
+	default:
+		c.Text = units.None
 	}
-	if x, unit, is := number(v); is {
-		c.Text = show(unit, x)
-		for _, seconds := range inSeconds(unit, x) {
-			x = seconds
-		}
-		c.Exact = units.Exact(x)
+	s, is := numbers(v)
+	if !is {
+		return c, ""
 	}
-	if s, is := v.(Spread); is && c.Exact != "" {
-		if least, most := show(s.Unit, s.Least), show(s.Unit, s.Most); least != most {
-			between = least + " … " + most
-		}
+	show := func(x float64) string { return Format(s.Unit, x) }
+	if s.Unit == column.Seconds {
+		show = seconds
+	}
+	c.Text, c.Exact = show(s.Median), units.Exact(s.Median)
+	if least, most := show(s.Least), show(s.Most); least != most {
+		between = least + " … " + most
 	}
 	return c, between
 }
 
-// number returns the number of a value; false if it has none.
-func number(v Value) (x float64, unit column.Unit, is bool) {
+// numbers returns a number or a spread, times in seconds; false if the value is neither, or not known.
+func numbers(v Value) (s Spread, is bool) {
 	switch v := v.(type) {
 	case Number:
-		x, unit, is = v.X, v.Unit, true
+		s, is = Spread{v.X, v.X, v.X, v.Unit}, true
 	case Spread:
-		x, unit, is = v.Median, v.Unit, true
+		s, is = v, true
 	}
-	return x, unit, is && !math.IsNaN(x) && !math.IsInf(x, 0)
-}
-
-// inSeconds returns a time in seconds; none if the number is not a time.
-func inSeconds(unit column.Unit, x float64) []float64 {
-	switch unit {
-	case column.Seconds:
-		return []float64{x}
-	case column.Nanoseconds:
-		return []float64{x / 1e9}
+	if s.Unit == column.Nanoseconds {
+		s = Spread{s.Median / 1e9, s.Least / 1e9, s.Most / 1e9, column.Seconds}
 	}
-	return nil
+	return s, is && !math.IsNaN(s.Median) && !math.IsInf(s.Median, 0)
 }
 
 // Format returns a number with its unit, in the scale that a person reads best.
 func Format(unit column.Unit, x float64) string {
 	switch unit {
-	case column.Seconds, column.Nanoseconds:
-		return units.Seconds(inSeconds(unit, x)[0])
+	case column.Seconds:
+		return units.Seconds(x)
+	case column.Nanoseconds:
+		return units.Seconds(x / 1e9)
 	case column.Count:
 		return units.Count(x)
 	case column.Bytes:
