@@ -62,7 +62,7 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 			`<g transform="translate(10 6)">`+"\n%s</g></g>\n", chart.Margin, height, map[string]string{"A": "A, unbound", "B": "B, bound"}[group], drawn)
 		height += tall + 20
 	}
-	b.WriteString(chart.DrawScale(scale.Legend(), h.Unit, chart.Margin+h.Labels(), height))
+	b.WriteString(chart.DrawScale(scale, h.Unit, chart.Margin+h.Labels(), height))
 	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height+chart.Margin+22, b.String())
 	return f, true
 }

@@ -45,7 +45,7 @@ func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n%s</g>\n", chart.Margin, drawn)
 	y := height + 12
-	b.WriteString(chart.DrawScale(scale.Legend(), h.Unit, chart.Margin+h.Labels(), y))
+	b.WriteString(chart.DrawScale(scale, h.Unit, chart.Margin+h.Labels(), y))
 	f.SVG = chart.Frame(f, note, y+36, b.String())
 	return f, true
 }

@@ -147,7 +147,7 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 			chart.Text(strings.Join(caption, " "), float64(width-labels), 6.2), captionHeight, drawn)
 		height = y + captionHeight + tall + gap
 	}
-	b.WriteString(chart.DrawScale(scale.Legend(), unit, chart.Margin+labels, height))
+	b.WriteString(chart.DrawScale(scale, unit, chart.Margin+labels, height))
 	note := "memory down, CPUs across, F floats"
 	if model := chart.CPUModel(run.Host); model != "" {
 		note += "; " + model

@@ -71,7 +71,7 @@ func (s shade) Terminal() term.Colour {
 }
 
 // HeatScale gives figures their shades, by equal ratios: between the threads of a core and those of two nodes there are
-// powers of ten.
+// powers of ten. From 0 on, it goes by equal differences.
 type HeatScale struct{ Lo, Hi float64 }
 
 // Scale is the range of all figures; false where there is none.
@@ -87,21 +87,28 @@ func (h *Heat) Scale() (s HeatScale, ok bool) {
 	return s, s.Lo <= s.Hi
 }
 
-// Level is the index of a figure's shade.
+// Level is the index of a figure's shade; -1 if it is not known.
 func (s HeatScale) Level(x float64) int {
-	if !(s.Lo > 0 && s.Hi > s.Lo) {
+	switch place := (x - s.Lo) / (s.Hi - s.Lo); {
+	case math.IsNaN(x):
+		return -1
+	case !(s.Hi > s.Lo):
 		return 0
+	default:
+		if s.Lo > 0 {
+			place = math.Log(x/s.Lo) / math.Log(s.Hi/s.Lo)
+		}
+		return max(0, min(len(Shades)-1, int(place*float64(len(Shades)))))
 	}
-	place := math.Log(x/s.Lo) / math.Log(s.Hi/s.Lo) * float64(len(Shades))
-	return max(0, min(len(Shades)-1, int(place)))
 }
 
 // from is the least figure of a level.
 func (s HeatScale) from(level int) float64 {
+	part := float64(level) / float64(len(Shades))
 	if s.Lo <= 0 {
-		return s.Lo
+		return s.Lo + part*(s.Hi-s.Lo)
 	}
-	return s.Lo * math.Pow(s.Hi/s.Lo, float64(level)/float64(len(Shades)))
+	return s.Lo * math.Pow(s.Hi/s.Lo, part)
 }
 
 // HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, with at most three digits of the greatest,
@@ -170,58 +177,55 @@ func (h *Heat) label(i int) string {
 	return fmt.Sprintf("%-*s %s", width, here, name)
 }
 
-// offsets returns where the cells of each column begin, with a gap between groups, and at last where the map ends.
-func (h *Heat) offsets(cell int) []int {
-	offset := 2 // the indent of all blocks
-	if len(h.Rows) > 0 {
-		offset += utf8.RuneCountInString(h.label(0)) + 1
-	}
-	offsets := make([]int, 0, len(h.Columns)+1)
+// width returns the columns of the screen that the map takes with cells of this width: its indent, its labels and a gap, the cells, and
+// a gap between groups.
+func (h *Heat) width(cell int) int {
+	width := 3 + utf8.RuneCountInString(h.label(0)) + len(h.Columns)*cell
 	for j := range h.Columns {
-		if j > 0 && begins(h.Columns, j) {
-			offset++
-		}
-		offsets = append(offsets, offset)
-		offset += cell
+		width += len(gap(h.Columns, j))
 	}
-	return append(offsets, offset)
+	return width
 }
 
-func (h *Heat) width(cell int) int { return h.offsets(cell)[len(h.Columns)] }
+// gap returns what stands before a column.
+func gap(columns []Side, j int) string {
+	if j > 0 && begins(columns, j) {
+		return " "
+	}
+	return ""
+}
 
 // draw sets the cells in rows, right-aligned, each in its shade. What is not known is a dot.
 func (h *Heat) draw(cell int, scale HeatScale, show func(x float64) string, opts term.Options) string {
-	offsets := h.offsets(cell)
-	groups, names := "", ""
+	names := strings.Repeat(" ", 3+utf8.RuneCountInString(h.label(0)))
+	groups := ""
 	for j, s := range h.Columns {
-		if at := offsets[j] + max(0, cell-len(s.Group)); begins(h.Columns, j) && (groups == "" || len(groups) < at) {
-			groups += strings.Repeat(" ", at-len(groups)) + s.Group
+		names += gap(h.Columns, j)
+		if begins(h.Columns, j) && len(groups) <= len(names) {
+			groups += fmt.Sprintf("%*s%*s", len(names)-len(groups), "", cell, s.Group)
 		}
-		names += fmt.Sprintf("%*s", offsets[j]+cell-utf8.RuneCountInString(names), s.Name)
+		names += fmt.Sprintf("%*s", cell, s.Name)
 	}
-	var block strings.Builder
+	block := ""
 	if grouped(h.Columns) {
-		block.WriteString(groups + "\n")
+		block += groups + "\n"
 	}
 	if cell > longestName(h.Columns) {
-		block.WriteString(names + "\n")
+		block += names + "\n"
 	}
-	for i := range h.Rows {
-		block.WriteString("  " + opts.Paint(term.Dim, h.label(i)))
-		end := offsets[0] - 1
-		for j := range h.Columns {
+	for i, row := range h.At {
+		block += "  " + opts.Paint(term.Dim, h.label(i)) + " "
+		for j, x := range row {
 			shown, ink := "·", term.Colour("")
-			switch x := h.At[i][j]; {
+			switch {
 			case !math.IsNaN(x):
 				shown, ink = show(x), Shades[scale.Level(x)].Terminal()
 			case h.absent(i, j):
 				shown = ""
 			}
-			block.WriteString(strings.Repeat(" ", offsets[j]-end))
-			block.WriteString(opts.Paint(ink, strings.Repeat(" ", max(0, cell-utf8.RuneCountInString(shown)))+shown))
-			end = offsets[j] + cell
+			block += gap(h.Columns, j) + opts.Paint(ink, fmt.Sprintf("%*s", cell, shown))
 		}
-		block.WriteByte('\n')
+		block += "\n"
 	}
-	return term.TrimLines(block.String())
+	return term.TrimLines(block)
 }

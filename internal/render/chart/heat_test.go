@@ -95,7 +95,7 @@ func TestHeatScale(t *testing.T) {
 	assert.Equal(t, len(Shades)-1, s.Level(2000))
 	assert.InDelta(t, 100, s.from(len(Shades)/2), 1e-9)
 	assert.Equal(t, 0, HeatScale{5, 5}.Level(5))
-	assert.Equal(t, 0, HeatScale{0, 5}.Level(5))
+	assert.Equal(t, len(Shades)/2, HeatScale{0, 5}.Level(2.5), "from 0 on, equal differences are")
 }
 
 // Whoever sees no colours sees the order: the scales only get lighter, and text stands out on them (WCAG 2: 3 to 1 for
@@ -139,14 +139,14 @@ func TestShadesCanBeTold(t *testing.T) {
 func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
 	h := neighbours(96)
 	scale, _ := h.Scale()
-	page := svgStrokes(h, scale)
+	page := svgCells(h, scale, 4, 4)
 	drawn := map[[2]int]string{}
 	for _, path := range strings.Split(page, "<path stroke=\"")[1:] {
 		shade, strokes, _ := strings.Cut(path, `" d="M`)
 		strokes, _, _ = strings.Cut(strokes, `"`)
 		for stroke := range strings.SplitSeq(strokes, "M") {
 			var x, y, length int
-			_, err := fmt.Sscanf(stroke, "%d %dh%d", &x, &y, &length)
+			_, err := fmt.Sscanf(stroke, "%d %d.5h%d", &x, &y, &length)
 			require.NoError(t, err, stroke)
 			for i := range length {
 				require.Empty(t, drawn[[2]int{y, x + i}])
