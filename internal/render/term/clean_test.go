@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/result"
 )
 
 func TestClean(t *testing.T) {
@@ -34,4 +36,5 @@ func TestClean(t *testing.T) {
 	assert.Contains(t, before, "a\n", "the value itself is not changed")
 	assert.Equal(t, "b\n", before["a\n"].([]any)[0])
 	assert.Nil(t, Clean[any](nil))
+	assert.Equal(t, result.Argv{"a\n"}, Clean(result.Argv{"a\n"}), "shell.Join shows it")
 }

@@ -57,6 +57,9 @@ func TestTableGivesWay(t *testing.T) {
 		With("first", func(int) table.Value { return table.Given("something") }).
 		With("second", func(int) table.Value { return table.Given("different") }).
 		Table("", ""), Options{Width: 20}))
+	assert.Equal(t, "  name\n    some words that\n      have no room\n", Table(table.Table{Columns: make([]table.Column, 2), Rows: []table.Row{
+		{Values: []table.Value{table.Text("name"), table.Words{{Text: "some words that have no room"}}}},
+	}}, Options{Width: 20}), "without titles")
 	assert.Empty(t, Table(table.Table{Columns: []table.Column{{Title: "a"}}}, Options{}), "without rows")
 	one := table.Of([]int{7}).With("a", func(n int) table.Value { return table.Count(n) }).Table("", "")
 	assert.Equal(t, "  a\n  7\n", Table(one, Options{}))
