@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
@@ -31,8 +30,7 @@ func drawMap(run *result.Run) (chart.Figure, bool) {
 }
 
 func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
-	h := heatOf(pairs)
-	scale, ok := h.Scale()
+	drawn, height, ok := chart.DrawMaps(heatOf(pairs))
 	if !ok {
 		return chart.Figure{}, false
 	}
@@ -41,11 +39,6 @@ func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
 	if len(pairs) > 1 {
 		f.Description += " " + extremes(pairs) + "."
 	}
-	drawn, height := chart.DrawMap(h, scale, chart.Inside)
-	var b strings.Builder
-	fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n%s</g>\n", chart.Margin, drawn)
-	y := height + 12
-	b.WriteString(chart.DrawScale(scale, h.Unit, chart.Margin+h.Labels(), y))
-	f.SVG = chart.Frame(f, note, y+36, b.String())
+	f.SVG = chart.Frame(f, note, height, drawn)
 	return f, true
 }

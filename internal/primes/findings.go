@@ -72,8 +72,8 @@ var rules = []rule{
 // worthTelling is the share of the capacity below which a cause is not reported.
 const worthTelling = 0.05
 
-// idleShare returns the unused part of the run's CPU time, without that in which the quota stopped threads. It is an upper bound if the use by the hypervisor and other
-// programs is unknown.
+// idleShare returns the unused part of the run's CPU time, without that in which the quota stopped threads. It is an upper bound if
+// the use by the hypervisor and other programs is unknown.
 func idleShare(c Cell, s result.Sample) (share float64, known bool) {
 	sig := s.Quality.Signals
 	used := s.CPUSeconds()/(s.Seconds*float64(c.Plan.CPUs.Len())) + sig.Share(sig.ThrottledSeconds, c.Plan.CPUs.Len()) +

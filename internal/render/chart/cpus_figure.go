@@ -65,8 +65,8 @@ func CPUStrip(all []view.Row) (Figure, bool) {
 	for _, cpu := range cpus {
 		f.Table.Rows = append(f.Table.Rows, table.Row{Values: []table.Value{table.Count(cpu)}})
 	}
-	cell := min(MapCell, Inside/float64(len(cpus)))
-	scale := HeatScale{0, 100}
+	cell := min(mapCell, innerWidth/float64(len(cpus)))
+	scale := heatScale{0, 100}
 	drawn := make([]row, len(rows))
 	for i, r := range rows {
 		f.Table.Add(r.Name)
@@ -92,7 +92,7 @@ func CPUStrip(all []view.Row) (Figure, bool) {
 	for n := 0; n < len(cpus); n += int(math.Ceil(float64(6*letters+6) / cell)) {
 		numbers.Ticks = append(numbers.Ticks, float64(n))
 	}
-	below := numbers.labels(func(n float64) string { return strconv.Itoa(cpus[int(n)]) }) + DrawScale(scale, "%", 36, 22)
+	below := numbers.labels(func(n float64) string { return strconv.Itoa(cpus[int(n)]) }) + drawScale(scale, "%", 36, 22)
 	f.SVG = drawRows(f, nil, drawn, cpusRow, below, 54)
 	return f, true
 }

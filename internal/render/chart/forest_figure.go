@@ -40,7 +40,9 @@ func (r ratio) text() string {
 // in addition to the deciding one.
 func ratiosOf(run *result.Run, cell result.Cell) []ratio {
 	amount := run.Matrix.Datum == result.DatumMetric
-	all := []ratio{{of: "typical sample", known: true, Effect: cell.Verdict.Typical, amount: amount}, {of: "total of all samples", amount: amount}}
+	all := []ratio{
+		{of: "typical sample", known: true, Effect: cell.Verdict.Typical, amount: amount}, {of: "total of all samples", amount: amount},
+	}
 	if cell.Verdict.Total != nil {
 		all[1].known, all[1].Effect = true, *cell.Verdict.Total
 	}
@@ -116,8 +118,8 @@ func RatioForest(run *result.Run) (Figure, bool) {
 
 // ratioAxis goes over all intervals. An end that lies much farther out than every ratio is left outside, so that one wide interval does
 // not press all others together.
-func ratioAxis(margin float64, ratios [][]ratio) (axis Axis, lo, hi float64) {
-	least, most := 1-margin, 1+margin
+func ratioAxis(band float64, ratios [][]ratio) (axis Axis, lo, hi float64) {
+	least, most := 1-band, 1+band
 	if !(least > 0) {
 		least = 0.5
 	}
@@ -132,9 +134,9 @@ func ratioAxis(margin float64, ratios [][]ratio) (axis Axis, lo, hi float64) {
 	lo, hi = max(lo, least/beyond), min(hi, most*beyond)
 	pad := math.Pow(hi/lo, 0.04)
 	lo, hi = lo/pad, hi*pad
-	axis = byFactors(lo, hi, Inside, 2, 1)
+	axis = byFactors(lo, hi, innerWidth, 2, 1)
 	if hi/lo < 4 {
-		axis.Ticks = linear(lo, hi, Inside).Ticks
+		axis.Ticks = linear(lo, hi, innerWidth).Ticks
 	}
 	return axis, lo, hi
 }
@@ -169,7 +171,7 @@ func forestSVG(f Figure, run *result.Run, cells []string, ratios [][]ratio) stri
 		less, more = "less", "more"
 	}
 	below := axis.labels(ratioText) + fmt.Sprintf(`<text y="32">← %s</text><text x="%d" y="32" text-anchor="end">%s →</text>`,
-		less, Inside, more)
+		less, innerWidth, more)
 	return drawRows(f, legend, rows, tall, below, 46)
 }
 
@@ -185,13 +187,13 @@ func svgMark(k int, x float64, y int) string {
 
 // svgRatio draws an interval, with an arrow where it goes on outside, and the ratio as the mark of that place.
 func svgRatio(axis Axis, r ratio, k, y int) string {
-	inside := func(at float64) float64 { return min(max(at, 0), Inside) }
+	inside := func(at float64) float64 { return min(max(at, 0), innerWidth) }
 	from, to, arrows := axis.At(r.Lo), axis.At(r.Hi), ""
 	if from < 0 {
 		arrows += fmt.Sprintf(`<path d="M0 %dl7-4v8z"/>`, y)
 	}
-	if to > Inside {
-		arrows += fmt.Sprintf(`<path d="M%d %dl-7-4v8z"/>`, Inside, y)
+	if to > innerWidth {
+		arrows += fmt.Sprintf(`<path d="M%d %dl-7-4v8z"/>`, innerWidth, y)
 	}
 	return fmt.Sprintf(`<g class="%s"><title>%s: %s</title><path d="M%.1f %dH%.1f" stroke-width="2"/>%s%s</g>`+"\n",
 		markClass(k), html.EscapeString(r.of), r.text(), inside(from), y, inside(to), arrows, svgMark(k, inside(axis.At(r.Ratio)), y))

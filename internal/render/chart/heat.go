@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 
 // Heat is the data of a heat map. The terminal and SVG draw from it.
 type Heat struct {
+	Title         string // "": the figure's says it
 	Unit          string
 	Rows, Columns []Side
 	At            [][]float64 // by row and column; NaN: not known
@@ -70,65 +72,65 @@ func (s shade) Terminal() term.Colour {
 	return term.Colour(fmt.Sprintf("38;5;%d;48;5;%d", ink, s.xterm))
 }
 
-// HeatScale gives figures their shades, by equal ratios: between the threads of a core and those of two nodes there are
+// heatScale gives figures their shades, by equal ratios: between the threads of a core and those of two nodes there are
 // powers of ten. From 0 on, it goes by equal differences.
-type HeatScale struct{ Lo, Hi float64 }
+type heatScale struct{ lo, hi float64 }
 
-// Scale is the range of all figures; false where there is none.
-func (h *Heat) Scale() (s HeatScale, ok bool) {
-	s = HeatScale{math.Inf(1), math.Inf(-1)}
-	for _, row := range h.At {
-		for _, x := range row {
+// scaleOf is the range of all figures of some maps; false where there is none.
+func scaleOf(maps ...*Heat) (s heatScale, ok bool) {
+	s = heatScale{math.Inf(1), math.Inf(-1)}
+	for _, h := range maps {
+		for _, x := range slices.Concat(h.At...) {
 			if !math.IsNaN(x) {
-				s.Lo, s.Hi = min(s.Lo, x), max(s.Hi, x)
+				s.lo, s.hi = min(s.lo, x), max(s.hi, x)
 			}
 		}
 	}
-	return s, s.Lo <= s.Hi
+	return s, s.lo <= s.hi
 }
 
-// Level is the index of a figure's shade; -1 if it is not known.
-func (s HeatScale) Level(x float64) int {
-	switch place := (x - s.Lo) / (s.Hi - s.Lo); {
+// level is the index of a figure's shade; -1 if it is not known.
+func (s heatScale) level(x float64) int {
+	switch place := (x - s.lo) / (s.hi - s.lo); {
 	case math.IsNaN(x):
 		return -1
-	case !(s.Hi > s.Lo):
+	case !(s.hi > s.lo):
 		return 0
 	default:
-		if s.Lo > 0 {
-			place = math.Log(x/s.Lo) / math.Log(s.Hi/s.Lo)
+		if s.lo > 0 {
+			place = math.Log(x/s.lo) / math.Log(s.hi/s.lo)
 		}
 		return max(0, min(len(Shades)-1, int(place*float64(len(Shades)))))
 	}
 }
 
 // from is the least figure of a level.
-func (s HeatScale) from(level int) float64 {
+func (s heatScale) from(level int) float64 {
 	part := float64(level) / float64(len(Shades))
-	if s.Lo <= 0 {
-		return s.Lo + part*(s.Hi-s.Lo)
+	if s.lo <= 0 {
+		return s.lo + part*(s.hi-s.lo)
 	}
-	return s.Lo * math.Pow(s.Hi/s.Lo, part)
+	return s.lo * math.Pow(s.hi/s.lo, part)
 }
 
 // HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, with at most three digits of the greatest,
 // else a digit for each. It returns "" where those do not fit either.
 func HeatText(h *Heat, opts term.Options) string {
-	scale, ok := h.Scale()
+	scale, ok := scaleOf(h)
 	if !ok {
 		return ""
 	}
 	most := 0
-	for bound := 99.95; most < 3 && scale.Hi < bound; bound /= 10 {
+	for bound := 99.95; most < 3 && scale.hi < bound; bound /= 10 {
 		most++
 	}
 	for decimals := most; decimals >= 0; decimals-- {
 		show := func(x float64) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
-		if cell := 1 + max(len(show(scale.Hi)), longestName(h.Columns)); h.width(cell) <= opts.Columns() {
+		if cell := 1 + max(len(show(scale.hi)), longestName(h.Columns)); h.width(cell) <= opts.Columns() {
 			return h.draw(cell, scale, show, opts)
 		}
 	}
-	digit := func(x float64) string { return strconv.Itoa(scale.Level(x)) }
+	digit := func(x float64) string { return strconv.Itoa(scale.level(x)) }
 	for cell := 2; cell >= 1; cell-- {
 		if h.width(cell) <= opts.Columns() {
 			return h.draw(cell, scale, digit, opts) + scaleLine(h.Unit, scale, opts)
@@ -138,12 +140,12 @@ func HeatText(h *Heat, opts term.Options) string {
 }
 
 // scaleLine is the legend of digits: the figure from which on each stands.
-func scaleLine(unit string, scale HeatScale, opts term.Options) string {
+func scaleLine(unit string, scale heatScale, opts term.Options) string {
 	parts := []string{unit + ", from:"}
 	for level, shade := range Shades {
 		parts = append(parts, opts.Paint(shade.Terminal(), strconv.Itoa(level))+" "+units.Digits(scale.from(level)))
 	}
-	return "  " + term.Flow(append(parts, "to "+units.Digits(scale.Hi)), "  ", "    ", opts.Columns()-2)
+	return "  " + term.Flow(append(parts, "to "+units.Digits(scale.hi)), "  ", "    ", opts.Columns()-2)
 }
 
 func longestName(sides []Side) (longest int) {
@@ -196,7 +198,7 @@ func gap(columns []Side, j int) string {
 }
 
 // draw sets the cells in rows, right-aligned, each in its shade. What is not known is a dot.
-func (h *Heat) draw(cell int, scale HeatScale, show func(x float64) string, opts term.Options) string {
+func (h *Heat) draw(cell int, scale heatScale, show func(x float64) string, opts term.Options) string {
 	names := strings.Repeat(" ", 3+utf8.RuneCountInString(h.label(0)))
 	groups := ""
 	for j, s := range h.Columns {
@@ -219,7 +221,7 @@ func (h *Heat) draw(cell int, scale HeatScale, show func(x float64) string, opts
 			shown, ink := "·", term.Colour("")
 			switch {
 			case !math.IsNaN(x):
-				shown, ink = show(x), Shades[scale.Level(x)].Terminal()
+				shown, ink = show(x), Shades[scale.level(x)].Terminal()
 			case h.absent(i, j):
 				shown = ""
 			}

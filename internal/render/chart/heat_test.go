@@ -65,14 +65,14 @@ func TestHeatText(t *testing.T) {
 }
 
 func TestHeatScale(t *testing.T) {
-	s := HeatScale{10, 1000}
-	assert.Equal(t, 0, s.Level(10))
-	assert.Equal(t, len(Shades)/2, s.Level(100.001), "equal ratios are equal steps")
-	assert.Equal(t, len(Shades)-1, s.Level(1000))
-	assert.Equal(t, len(Shades)-1, s.Level(2000))
+	s := heatScale{10, 1000}
+	assert.Equal(t, 0, s.level(10))
+	assert.Equal(t, len(Shades)/2, s.level(100.001), "equal ratios are equal steps")
+	assert.Equal(t, len(Shades)-1, s.level(1000))
+	assert.Equal(t, len(Shades)-1, s.level(2000))
 	assert.InDelta(t, 100, s.from(len(Shades)/2), 1e-9)
-	assert.Equal(t, 0, HeatScale{5, 5}.Level(5))
-	assert.Equal(t, len(Shades)/2, HeatScale{0, 5}.Level(2.5), "from 0 on, equal differences are")
+	assert.Equal(t, 0, heatScale{5, 5}.level(5))
+	assert.Equal(t, len(Shades)/2, heatScale{0, 5}.level(2.5), "from 0 on, equal differences are")
 }
 
 // Whoever sees no colours sees the order: the scales only get lighter, and text stands out on them (WCAG 2: 3 to 1 for
@@ -109,7 +109,7 @@ func TestShadesCanBeTold(t *testing.T) {
 // Strokes of neighbours are the same map as the cells.
 func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
 	h := twoNodes(96)
-	scale, _ := h.Scale()
+	scale, _ := scaleOf(h)
 	drawn := map[[2]int]string{}
 	for _, path := range strings.Split(svgCells(h, scale, 4, 4), "<path stroke=\"")[1:] {
 		shade, strokes, _ := strings.Cut(path, `" d="M`)
@@ -127,7 +127,7 @@ func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
 	for i, row := range h.At {
 		for j, x := range row {
 			want := ""
-			if level := scale.Level(x); level >= 0 {
+			if level := scale.level(x); level >= 0 {
 				want = Shades[level].Web
 			}
 			require.Equal(t, want, drawn[[2]int{i, j}])

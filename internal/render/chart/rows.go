@@ -30,16 +30,16 @@ func drawRows(f Figure, legend []legendItem, rows []row, tall int, below string,
 	}
 	var b strings.Builder
 	b.WriteString(openSVG(top+len(rows)*tall+deep, f) + svgInks)
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">%s</g>`+"\n", Margin, svgHeading, drawn)
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">%s</g>`+"\n", margin, svgHeading, drawn)
 	for i, r := range rows {
 		const letter = 6.8
-		room := Inside - letter*float64(utf8.RuneCountInString(r.figure)) - 10
-		fmt.Fprintf(&b, `<g data-cell="%s" data-tall="%d" transform="translate(%d %d)">`+"\n", html.EscapeString(r.name), tall, Margin,
+		room := innerWidth - letter*float64(utf8.RuneCountInString(r.figure)) - 10
+		fmt.Fprintf(&b, `<g data-cell="%s" data-tall="%d" transform="translate(%d %d)">`+"\n", html.EscapeString(r.name), tall, margin,
 			top+i*tall)
 		fmt.Fprintf(&b, `<text y="12" font-weight="600">%s<title>%s</title></text><text x="%d" y="12" text-anchor="end">%s</text>`+
-			"\n%s</g>\n", Text(r.name, max(room, 60), letter), html.EscapeString(r.name), Inside, html.EscapeString(r.figure), r.drawn)
+			"\n%s</g>\n", snipped(r.name, max(room, 60), letter), html.EscapeString(r.name), innerWidth, html.EscapeString(r.figure), r.drawn)
 	}
-	fmt.Fprintf(&b, `<g data-below="" transform="translate(%d %d)" font-size="11">`+"\n%s</g>\n</svg>\n", Margin, top+len(rows)*tall, below)
+	fmt.Fprintf(&b, `<g data-below="" transform="translate(%d %d)" font-size="11">`+"\n%s</g>\n</svg>\n", margin, top+len(rows)*tall, below)
 	return b.String()
 }
 
@@ -66,7 +66,7 @@ func (a Axis) labels(text func(tick float64) string) string {
 	var b strings.Builder
 	b.WriteString(`<g text-anchor="middle">`)
 	for _, tick := range a.Ticks {
-		fmt.Fprintf(&b, `<text x="%.1f" y="13">%s</text>`, min(max(a.At(tick), 14), Inside-14), text(tick))
+		fmt.Fprintf(&b, `<text x="%.1f" y="13">%s</text>`, min(max(a.At(tick), 14), innerWidth-14), text(tick))
 	}
 	return b.String() + "</g>\n"
 }
@@ -82,11 +82,11 @@ func drawLegend(items []legendItem) (drawn string, height int) {
 	b.WriteString(`<g font-size="11">`)
 	for _, item := range items {
 		width := before + after + int(letter*float64(utf8.RuneCountInString(item.name)))
-		if x > 0 && x+width-after > Inside {
+		if x > 0 && x+width-after > innerWidth {
 			x, y = 0, y+line
 		}
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><g transform="translate(11 0)">%s</g><text x="%d" y="4">%s</text></g>`, x, y,
-			item.mark, before, html.EscapeString(term.Snip(item.name, Inside/6-6)))
+			item.mark, before, html.EscapeString(term.Snip(item.name, innerWidth/6-6)))
 		x += width
 	}
 	return b.String() + "</g>\n", y + line

@@ -51,7 +51,7 @@ func SamplePanels(set view.SeriesSet) (Figure, bool) {
 		along, place, unit = linear, "seconds since the start", "seconds since the run began"
 	}
 	plot := samplesPlot{
-		byTime: along(min(0, slices.Min(at)), slices.Max(at), Inside-samplesLeft-6).moved(samplesLeft + 3),
+		byTime: along(min(0, slices.Min(at)), slices.Max(at), innerWidth-samplesLeft-6).moved(samplesLeft + 3),
 		times:  closeAxis(seconds, samplesTall), scale: set.Scale(),
 	}
 	if len(at) > samplesMarks {
@@ -68,7 +68,7 @@ func SamplePanels(set view.SeriesSet) (Figure, bool) {
 	for i, s := range drawn {
 		rows[i] = row{s.Name, medianText(s, plot.scale), plot.byTime.grid(samplesPanel-6) + plot.panel(s)}
 	}
-	below := plot.byTime.labels(tickText) + fmt.Sprintf(`<text x="%d" y="28" text-anchor="end">%s</text>`, Inside, unit)
+	below := plot.byTime.labels(tickText) + fmt.Sprintf(`<text x="%d" y="28" text-anchor="end">%s</text>`, innerWidth, unit)
 	f.SVG = drawRows(f, plot.legend(drawn), rows, samplesPanel, below, 36)
 	return f, true
 }
@@ -144,19 +144,19 @@ func (plot samplesPlot) legend(drawn []view.Series) (items []legendItem) {
 func (plot samplesPlot) panel(s view.Series) string {
 	at := func(seconds float64) float64 { return samplesTop + samplesTall - plot.times.At(seconds) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" opacity=".05"/>`, samplesLeft, samplesTop-3, Inside-samplesLeft,
+	fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" opacity=".05"/>`, samplesLeft, samplesTop-3, innerWidth-samplesLeft,
 		samplesTall+6)
 	every := (len(plot.times.Ticks) + 3) / 4 // there is room for four
 	for i, tick := range plot.times.Ticks {
 		if i%every == 0 {
 			fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".12"/>`+
-				`<text x="%d" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", samplesLeft, at(tick), Inside,
+				`<text x="%d" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", samplesLeft, at(tick), innerWidth,
 				samplesLeft-5, at(tick)+4, tickOf(plot.scale, tick))
 		}
 	}
 	if median, good := s.Median(); good {
 		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n",
-			samplesLeft, at(median), Inside, plot.scale.Text(median))
+			samplesLeft, at(median), innerWidth, plot.scale.Text(median))
 	}
 	if plot.most > 0 {
 		return b.String() + plot.merged(s, at)

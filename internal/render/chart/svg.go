@@ -36,28 +36,28 @@ func openSVG(height int, f Figure) string {
 <style>.gorun-svg{color:var(--ink,#1f2328);color-scheme:light dark}`+
 		`@media screen and (prefers-color-scheme:dark){.gorun-svg{color:var(--ink,#e6edf3)}}</style>
 <text x="%d" y="22" font-size="15" font-weight="600">%s</text>
-`, svgWidth, height, html.EscapeString(f.Title), html.EscapeString(f.Description), Margin, Text(f.Title, Inside, svgLetter))
+`, svgWidth, height, html.EscapeString(f.Title), html.EscapeString(f.Description), margin, snipped(f.Title, innerWidth, svgLetter))
 }
 
 const (
-	Margin     = 8
+	margin     = 8
 	svgLetter  = 8  // width of the heading's letters, at most as a rule
 	svgHeading = 40 // height of the heading's line
 
-	svgWidth = 424 // of the figures of one experiment: text of 10 to 12 units can be read on a screen of 400 px
-	Inside   = svgWidth - 2*Margin
-	svgNote  = 10 // height of the line below the heading, beyond the heading's
+	svgWidth   = 424 // of the figures of one experiment: text of 10 to 12 units can be read on a screen of 400 px
+	innerWidth = svgWidth - 2*margin
+	svgNote    = 10 // height of the line below the heading, beyond the heading's
 )
 
 // Frame sets what is drawn, of so much height, below the heading and a note. The figure has its texts already.
 func Frame(f Figure, note string, height int, drawn string) string {
 	return openSVG(svgHeading+svgNote+height, f) +
 		fmt.Sprintf(`<g font-size="11"><text x="%d" y="38" opacity=".8">%s</text><g transform="translate(0 %d)">`+
-			"\n%s</g></g>\n</svg>\n", Margin, Text(note, Inside, 6.2), svgHeading+svgNote, drawn)
+			"\n%s</g></g>\n</svg>\n", margin, snipped(note, innerWidth, 6.2), svgHeading+svgNote, drawn)
 }
 
-// Text is a text that takes no more than a width.
-func Text(s string, width, letter float64) string {
+// snipped is a text that takes no more than a width.
+func snipped(s string, width, letter float64) string {
 	return html.EscapeString(term.Snip(s, int(width/letter)))
 }
 
@@ -75,12 +75,12 @@ func Drawable(figures ...float64) bool {
 	return true
 }
 
-// DrawScale is a legend of the shades: a figure stands where one begins, and the last one where the last ends. Of a
+// drawScale is a legend of the shades: a figure stands where one begins, and the last one where the last ends. Of a
 // single figure there is one shade.
-func DrawScale(s HeatScale, unit string, x, y int) string {
+func drawScale(s heatScale, unit string, x, y int) string {
 	const step = 36
 	shades := len(Shades)
-	if !(s.Hi > s.Lo) {
+	if !(s.hi > s.lo) {
 		shades = 0
 	}
 	labels := make([]string, shades+1)
@@ -90,7 +90,7 @@ func DrawScale(s HeatScale, unit string, x, y int) string {
 		longest = max(longest, len(labels[level]))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, Text(unit, 44, 6))
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, snipped(unit, 44, 6))
 	for i := range max(1, shades) {
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, Shades[i].Web)
 	}

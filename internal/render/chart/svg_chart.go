@@ -78,7 +78,7 @@ func DrawCurves(panels []Panel, by abscissa, guides []Guide) (drawn string, heig
 		legend[i] = legendItem{c.Name, `<path d="M-11 0h22" fill="none" ` + curveStyle(i) + "/>"}
 	}
 	marks, tall := drawLegend(legend)
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", Margin, height+12, marks)
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", margin, height+12, marks)
 	return b.String(), height + tall + 8
 }
 
@@ -94,7 +94,7 @@ func svgPanel(p Panel, by abscissa, guides []Guide) string {
 	xAxis, yAxis := by.axis(least, most, panelWidth), axisOf(ys, panelHeight)
 	down := func(y float64) float64 { return panelHeight - yAxis.At(y) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<text x="%d" y="-10" font-weight="600">%s</text>`+"\n", Margin-panelLeft,
+	fmt.Fprintf(&b, `<text x="%d" y="-10" font-weight="600">%s</text>`+"\n", margin-panelLeft,
 		html.EscapeString(p.Title))
 	for _, tick := range yAxis.Ticks {
 		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".15"/><text x="-7" y="%.1f" text-anchor="end">`+

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,24 +12,53 @@ import (
 )
 
 const (
-	MapCell  = 44  // units, at most
+	mapCell  = 44  // units, at most
 	mapCells = 64  // rows up to which each cell is an element of its own
 	MapLimit = 256 // rows of the largest map
 	lowRow   = 18  // height of the rows of a map that is not square
 )
 
-// Labels is the room left of a map and above it, for the names of its rows and columns, and of groups.
-func (h *Heat) Labels() int {
-	if grouped(h.Rows) || grouped(h.Columns) {
-		return 44
+// DrawMaps draws heat maps with one scale, as many beside each other as there is room for, and returns the height. False if no figure
+// is known, or one has no place on a scale.
+func DrawMaps(maps ...*Heat) (drawn string, height int, ok bool) {
+	maps = slices.DeleteFunc(maps, func(h *Heat) bool { return len(h.Columns) == 0 })
+	scale, ok := scaleOf(maps...)
+	if !ok || !Drawable(scale.lo, scale.hi) {
+		return "", 0, false
 	}
-	return 26
+	const gap = 16
+	labels, columns, groups := 26, 0, 0 // labels: the room for the names of rows and columns, and of groups
+	for _, h := range maps {
+		labels, columns = max(labels, 6*longestName(h.Rows)+8), max(columns, len(h.Columns))
+		if grouped(h.Rows) || grouped(h.Columns) {
+			groups = 18
+		}
+	}
+	labels += groups
+	cell := min(mapCell, float64(innerWidth-labels)/float64(columns))
+	width := labels + int(cell*float64(columns))
+	across := max(1, (innerWidth+gap)/(width+gap))
+	var b strings.Builder
+	y, tallest := 0, 0
+	for i, h := range maps {
+		if i%across == 0 {
+			y, tallest = y+tallest, 0
+		}
+		x, top := margin+i%across*(width+gap), y
+		if h.Title != "" {
+			fmt.Fprintf(&b, `<text x="%d" y="%d" font-weight="600">%s</text>`+"\n", x+labels, y+12, snipped(h.Title, float64(width-labels), 6.2))
+			top += 18
+		}
+		drawn, tall := drawMap(h, scale, cell)
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", x+labels, top+labels, drawn)
+		tallest = max(tallest, top-y+labels+tall+gap)
+	}
+	y += tallest
+	return b.String() + drawScale(scale, maps[0].Unit, margin+labels, y), y + 34, true
 }
 
-// DrawMap draws a heat map with its labels into so much width, and returns the height that it takes.
-func DrawMap(h *Heat, scale HeatScale, width float64) (drawn string, height int) {
-	labels := h.Labels()
-	cell := min(MapCell, (width-float64(labels))/float64(len(h.Columns)))
+// drawMap draws a heat map, with its labels left of the origin and above it, and returns its height.
+func drawMap(h *Heat, scale heatScale, cell float64) (drawn string, height int) {
 	tall := cell
 	if len(h.Rows) != len(h.Columns) {
 		tall = lowRow
@@ -39,20 +69,19 @@ func DrawMap(h *Heat, scale HeatScale, width float64) (drawn string, height int)
 		`<text x="%.4g" y="-21" text-anchor="middle" font-weight="600">%s</text>`, "M%.4g 0v"+fmt.Sprintf("%.4g", high))
 	rows := svgSide(h.Rows, tall, 12, `<text x="-5" y="%.4g" dy="3.5" text-anchor="end">%s</text>`,
 		`<text x="-27" y="%.4g" dy="4" text-anchor="end" font-weight="600">%s</text>`, "M0 %.4gh"+fmt.Sprintf("%.4g", wide))
-	return fmt.Sprintf(`<g transform="translate(%d %[1]d)" font-size="11">`+"\n%s%s%s</g>\n", labels, svgCells(h, scale, cell, tall),
-		columns, rows), labels + int(math.Ceil(high))
+	return svgCells(h, scale, cell, tall) + `<g font-size="10">` + columns + rows + "</g>\n", int(math.Ceil(high))
 }
 
 // svgCells draws the cells of a map. Of few, each shows its figure under the pointer, and in the cell if there is room. Of many, neighbours
 // of one shade are one stroke, which takes about nine bytes, so that 256 CPUs of noise stay far below 1 MB.
-func svgCells(h *Heat, scale HeatScale, cell, tall float64) string {
+func svgCells(h *Heat, scale heatScale, cell, tall float64) string {
 	each := cell >= 3 && len(h.Rows)*len(h.Columns) <= mapCells*mapCells
 	var shaded [len(Shades)]strings.Builder
 	var unknown, figures strings.Builder
 	for i, row := range h.At {
 		for j := 0; j < len(row); {
-			from, level := j, scale.Level(row[j])
-			for j++; !each && j < len(row) && scale.Level(row[j]) == level; {
+			from, level := j, scale.level(row[j])
+			for j++; !each && j < len(row) && scale.level(row[j]) == level; {
 				j++
 			}
 			switch about := html.EscapeString(h.between(i, from)); {

@@ -36,7 +36,7 @@ func CellTimes(set view.SeriesSet) (Figure, bool) {
 	if total == 0 {
 		return Figure{}, false
 	}
-	axis := closeAxis(ends, Inside)
+	axis := closeAxis(ends, innerWidth)
 	if axis.factors {
 		f.Description += " Equal distances are equal factors."
 	}

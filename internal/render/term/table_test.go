@@ -49,7 +49,8 @@ func TestTableGivesWay(t *testing.T) {
 	}
 	assert.Contains(t, Table(judgedTable(), Options{Width: 30}),
 		"\n  cell     time  verdict\n  xadd  2.00 ms  the same\n", "names stand for labels")
-	assert.Contains(t, Table(judgedTable(), Options{Width: 24}), "\n  cell     time\n  xadd  2.00 ms\n    the same\n", "words below their rows")
+	assert.Contains(t, Table(judgedTable(), Options{Width: 24}),
+		"\n  cell     time\n  xadd  2.00 ms\n    the same\n", "words below their rows")
 	assert.Equal(t, ""+
 		"  a      first\n  1  something\n\n"+
 		"  a     second\n  1  different\n", Table(table.Of([]int{1}).
