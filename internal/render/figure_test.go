@@ -1,10 +1,8 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,61 +15,19 @@ import (
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
-	"gorun/internal/stats"
 	"gorun/internal/table"
 )
 
-// Every figure that is judged has a mark of its own shape and ink, whatever their number, and the legend has them all.
-func TestRatioForestMarksDiffer(t *testing.T) {
-	run := matrixRun()
-	cell := slices.IndexFunc(run.Cells, func(c result.Cell) bool { return c.Verdict != nil })
-	run.Cells[cell].Verdicts = map[string]stats.Verdict{}
-	for _, name := range []string{"CPU time", "faults", "switches", "misses"} {
-		run.Matrix.Figures = append(run.Matrix.Figures, result.Figure{Column: name, Label: name})
-		run.Cells[cell].Verdicts[name] = stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 3, Lo: 2.5, Hi: 3.5}}
-	}
-	f, ok := chart.RatioForest(run)
-	require.True(t, ok)
-	legend := f.SVG[:strings.Index(f.SVG, "data-cell")]
-	marks := regexp.MustCompile(`<g class="(.)"><path d="M-11 0h22" stroke-width="2"/><path d="M0.0 0([^"]+)"/>`).FindAllStringSubmatch(legend, -1)
-	require.Len(t, marks, 6)
-	seen := map[string]bool{}
-	for _, m := range marks {
-		assert.False(t, seen[m[1]+m[2]], "%s comes twice", m[0])
-		seen[m[1]+m[2]] = true
-	}
-	assert.Contains(t, f.SVG, "<title>CPU time: 2.5–3.5 × as long</title>")
-	assert.Contains(t, f.SVG, "<title>misses: 2.5–3.5 × as much</title>", "which is not a time")
-}
-
-// seriesAt are series of samples that took these times in ms.
-func seriesAt(times ...[]float64) view.SeriesSet {
-	set := view.SeriesSet{What: "wall time", Timed: true}
-	for i, of := range times {
-		s := view.Series{Name: fmt.Sprintf("cell %d", i)}
-		for n, ms := range of {
-			s.Points = append(s.Points, view.Point{Index: n, At: float64(n), Seconds: ms / 1e3, Verdict: result.Valid})
-		}
-		set.Series = append(set.Series, s)
-	}
-	return set
-}
-
-// The panels of cells have the same scale: a time is at the same height in each.
-func TestSamplePanelsShareOneScale(t *testing.T) {
-	f, ok := chart.SamplePanels(seriesAt([]float64{100, 100, 120}, []float64{120, 200, 100}))
-	require.True(t, ok)
-	heights := map[string]string{}
-	for _, m := range regexp.MustCompile(`d="M\S+ (\S+)m-2 [^>]*><title>sample \d+: (.*?), valid`).FindAllStringSubmatch(f.SVG, -1) {
-		assert.Equal(t, m[1], cmp.Or(heights[m[2]], m[1]), m[2])
-		heights[m[2]] = m[1]
-	}
-	assert.Len(t, heights, 3)
-}
-
 // Of many samples, several have a bar, which never hides the longest.
 func TestSamplePanelsLosesNothing(t *testing.T) {
-	many := seriesAt(slices.Repeat([]float64{100, 120}, 5000), slices.Repeat([]float64{160}, 5000))
+	var many view.SeriesSet
+	for i, n := range []int{10000, 5000} {
+		s := view.Series{Name: fmt.Sprint("cell ", i), Points: make([]view.Point, n)}
+		for k := range s.Points {
+			s.Points[k] = view.Point{At: float64(k), Seconds: 0.1 + 0.02*float64(k%2), Verdict: result.Valid}
+		}
+		many.Series = append(many.Series, s)
+	}
 	many.Series[0].Points[777].Seconds = 9
 	f, ok := chart.SamplePanels(many)
 	require.True(t, ok)

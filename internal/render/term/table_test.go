@@ -107,17 +107,10 @@ func TestTableKeepsItsWidth(t *testing.T) {
 
 func TestBar(t *testing.T) {
 	opts := Options{Terminal: true, Width: barFrom + 16}
-	for _, c := range []struct {
-		share float64
-		want  string
-	}{
-		{0, ""},
-		{-1, ""},
-		{1.0 / 128, "▏"},
-		{0.5 + 3.0/128, strings.Repeat("█", 8) + "▍"},
-		{1.7, strings.Repeat("█", 16)},
+	for share, want := range map[float64]string{
+		-1: "", 0: "", 1.0 / 128: "▏", 0.5 + 3.0/128: "████████▍", 1.7: strings.Repeat("█", 16),
 	} {
-		assert.Equal(t, c.want, bar(c.share, opts), "%v", c.share)
+		assert.Equal(t, want, bar(share, opts), "%v", share)
 	}
 	assert.Empty(t, bar(1, Options{Terminal: true, Width: barFrom + minBar - 1}))
 	assert.Equal(t, maxBar, Width(bar(1, Options{Terminal: true, Width: 500})))
