@@ -118,12 +118,12 @@ func RatioForest(run *result.Run) (Figure, bool) {
 
 // ratioAxis goes over all intervals. An end that lies much farther out than every ratio is left outside, so that one wide interval does
 // not press all others together.
-func ratioAxis(band float64, ratios [][]ratio) (axis Axis, lo, hi float64) {
+func ratioAxis(band float64, ratios [][]ratio) Axis {
 	least, most := 1-band, 1+band
 	if !(least > 0) {
 		least = 0.5
 	}
-	lo, hi = least, most
+	lo, hi := least, most
 	for _, r := range slices.Concat(ratios...) {
 		if r.known {
 			least, most = min(least, r.Ratio), max(most, r.Ratio)
@@ -134,15 +134,18 @@ func ratioAxis(band float64, ratios [][]ratio) (axis Axis, lo, hi float64) {
 	lo, hi = max(lo, least/beyond), min(hi, most*beyond)
 	pad := math.Pow(hi/lo, 0.04)
 	lo, hi = lo/pad, hi*pad
-	axis = byFactors(lo, hi, innerWidth, 2, 1)
+	axis := byFactors(lo, hi, innerWidth, 2, 1)
 	if hi/lo < 4 {
 		axis.Ticks = linear(lo, hi, innerWidth).Ticks
 	}
-	return axis, lo, hi
+	return axis
 }
 
+// inside returns the place of the plot that is nearest to a place on an axis.
+func inside(at float64) float64 { return min(max(at, 0), innerWidth) }
+
 func forestSVG(f Figure, run *result.Run, cells []string, ratios [][]ratio) string {
-	axis, lo, hi := ratioAxis(run.Matrix.Margin, ratios)
+	axis := ratioAxis(run.Matrix.Margin, ratios)
 	var legend []legendItem
 	var drawn []int // the places of the ratios that a cell has
 	for k, r := range ratios[0] {
@@ -153,10 +156,10 @@ func forestSVG(f Figure, run *result.Run, cells []string, ratios [][]ratio) stri
 		}
 	}
 	tall := rowNames + len(drawn)*forestMark + 4
-	from, to := axis.At(max(lo, 1-run.Matrix.Margin)), axis.At(min(hi, 1+run.Matrix.Margin))
-	ground := fmt.Sprintf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" opacity=".12"/>`, from, rowNames-3, to-from, tall-rowNames+3) +
-		axis.grid(tall) + fmt.Sprintf(`<path d="M%.1f %dv%d" stroke="currentColor" stroke-width="1.5"/>`+"\n", axis.At(1), rowNames-3,
-		tall-rowNames+3)
+	from, to := inside(axis.At(max(0, 1-run.Matrix.Margin))), inside(axis.At(1+run.Matrix.Margin))
+	const top = rowNames - 3
+	ground := axis.grid(tall) + fmt.Sprintf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" opacity=".12"/>`+
+		`<path d="M%.1f %[2]dv%[4]d" stroke="currentColor" stroke-width="1.5"/>`+"\n", from, top, to-from, tall-top, axis.At(1))
 	rows := make([]row, len(cells))
 	for i, name := range cells {
 		rows[i] = row{name, ratios[i][0].text(), ground}
@@ -187,7 +190,6 @@ func svgMark(k int, x float64, y int) string {
 
 // svgRatio draws an interval, with an arrow where it goes on outside, and the ratio as the mark of that place.
 func svgRatio(axis Axis, r ratio, k, y int) string {
-	inside := func(at float64) float64 { return min(max(at, 0), innerWidth) }
 	from, to, arrows := axis.At(r.Lo), axis.At(r.Hi), ""
 	if from < 0 {
 		arrows += fmt.Sprintf(`<path d="M0 %dl7-4v8z"/>`, y)

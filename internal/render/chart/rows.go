@@ -76,7 +76,7 @@ type legendItem struct{ name, mark string }
 
 // drawLegend draws items one after another, in as many lines as they need.
 func drawLegend(items []legendItem) (drawn string, height int) {
-	const line, before, after, letter = 17, 26, 14, 5.8
+	const line, before, after, letter = 17, 26, 14, 6.1
 	x, y := 0, 0
 	var b strings.Builder
 	b.WriteString(`<g font-size="11">`)

@@ -106,7 +106,7 @@ func pointWords(p view.Point) string {
 // kinds are those of samples, with their marks: these differ in shape as well as in colour.
 var kinds = [...]struct{ name, class, path string }{
 	{"valid", "a", "m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0"},
-	{"of the baseline's duplicate", "a hollow", "m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0"},
+	{"baseline's duplicate", "a hollow", "m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0"},
 	{"suspect", "b", "m0-3.5l3.2 5.6h-6.4z"},
 	{"invalid or cut short", "c", "m-3-3l6 6m0-6l-6 6"},
 }
