@@ -2,9 +2,7 @@ package bind
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"gorun/internal/hint"
 	"gorun/internal/render/chart"
@@ -30,8 +28,8 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 	if !ok {
 		return chart.Figure{}, false
 	}
-	scale, _ := h.Scale()
-	if !chart.Drawable(scale.Lo, scale.Hi) {
+	drawn, height, ok := chart.DrawMaps(sideOf(h, "A", "A, unbound"), sideOf(h, "B", "B, bound"))
+	if !ok {
 		return chart.Figure{}, false
 	}
 	f := chart.Figure{
@@ -50,26 +48,13 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 		}
 		f.Table.Rows = append(f.Table.Rows, table.Row{Values: values})
 	}
-	var b strings.Builder
-	height := 0
-	for _, group := range []string{"A", "B"} {
-		side := sideOf(h, group)
-		if len(side.Columns) == 0 {
-			continue
-		}
-		drawn, tall := chart.DrawMap(side, scale, chart.Inside)
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><text y="12" font-weight="600">%s</text>`+
-			`<g transform="translate(10 6)">`+"\n%s</g></g>\n", chart.Margin, height, map[string]string{"A": "A, unbound", "B": "B, bound"}[group], drawn)
-		height += tall + 20
-	}
-	b.WriteString(chart.DrawScale(scale.Legend(), h.Unit, chart.Margin+h.Labels(), height))
-	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height+chart.Margin+22, b.String())
+	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height, drawn)
 	return f, true
 }
 
 // sideOf returns the part of a map with the columns of a group.
-func sideOf(h *chart.Heat, group string) *chart.Heat {
-	side := &chart.Heat{Unit: h.Unit, Rows: h.Rows, At: make([][]float64, len(h.Rows))}
+func sideOf(h *chart.Heat, group, title string) *chart.Heat {
+	side := &chart.Heat{Title: title, Unit: h.Unit, Rows: h.Rows, At: make([][]float64, len(h.Rows))}
 	for j, c := range h.Columns {
 		if c.Group == group {
 			side.Columns = append(side.Columns, chart.Side{Name: c.Name})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
@@ -27,8 +26,7 @@ func drawMap(run *result.Run) (chart.Figure, bool) {
 	pairs := slices.DeleteFunc(term.Clean(measuredPairs(run.Samples)), func(p Figures) bool {
 		return !chart.Drawable(p.NS)
 	})
-	h := heatOf(pairs)
-	scale, ok := h.Scale()
+	drawn, height, ok := chart.DrawMaps(heatOf(pairs))
 	if !ok {
 		return chart.Figure{}, false
 	}
@@ -37,11 +35,6 @@ func drawMap(run *result.Run) (chart.Figure, bool) {
 	if len(pairs) > 1 {
 		f.Description += " " + extremes(pairs) + "."
 	}
-	drawn, height := chart.DrawMap(h, scale, chart.Inside)
-	var b strings.Builder
-	fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n%s</g>\n", chart.Margin, drawn)
-	y := height + 12
-	b.WriteString(chart.DrawScale(scale.Legend(), h.Unit, chart.Margin+h.Labels(), y))
-	f.SVG = chart.Frame(f, chart.CPUModel(term.Clean(run.Host)), y+36, b.String())
+	f.SVG = chart.Frame(f, chart.CPUModel(term.Clean(run.Host)), height, drawn)
 	return f, true
 }

@@ -96,7 +96,7 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	// Floating comes last, as in the table.
 	slices.SortFunc(nodes, func(a, b int) int { return cmp.Compare(uint(a), uint(b)) })
 	nodes = slices.Compact(nodes)
-	if len(nodes) > maxMapNodes || !chart.Drawable(means...) {
+	if len(nodes) > maxMapNodes {
 		return chart.Figure{}, false
 	}
 	factor, unit := units.WholeUnit(means)
@@ -104,7 +104,6 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	// Maps in the order of their first rows, with one scale.
 	var order []measuredRow
 	maps := map[result.NumaRow]*chart.Heat{}
-	all := chart.Heat{}
 	for i, row := range rows {
 		of := group(row.NumaRow)
 		if maps[of] == nil {
@@ -112,9 +111,7 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 			maps[of] = nodeHeat(nodes, unit)
 		}
 		maps[of].At[slices.Index(nodes, row.Mem)][slices.Index(nodes, row.CPU)] = means[i] * factor
-		all.At = append(all.At, []float64{means[i] * factor})
 	}
-	scale, _ := all.Scale()
 	var same []string
 	differ := differing(order)
 	for n, axis := range rowAxes {
@@ -125,32 +122,26 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	f.Description = "A row of a map is the node that the memory is bound to, a column the one that the process is bound" +
 		" to; F floats. PNID is the preferred node (-1: none), and NB NUMA balancing. " + strings.Join(same, ", ") + "."
 
-	const captionHeight, gap = 18, 16
-	labels := maps[order[0].NumaRow].Labels()
-	width := min(labels+chart.MapCell*len(nodes), chart.Inside)
-	across := max(1, (chart.Inside+gap)/(width+gap))
-	var b strings.Builder
-	height := 0
+	all := make([]*chart.Heat, len(order))
 	for i, of := range order {
-		x, y := chart.Margin+i%across*(width+gap), i/across*(captionHeight+width+gap)
 		var caption []string
 		for n, axis := range rowAxes {
 			if differ[n] {
 				caption = append(caption, axis.key+": "+axis.of(of))
 			}
 		}
-		drawn, tall := chart.DrawMap(maps[of.NumaRow], scale, float64(width))
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><text x="%d" y="12" font-weight="600">%s</text>`+
-			`<g transform="translate(0 %d)">`+"\n%s</g></g>\n", x, y, labels,
-			chart.Text(strings.Join(caption, " "), float64(width-labels), 6.2), captionHeight, drawn)
-		height = y + captionHeight + tall + gap
+		all[i] = maps[of.NumaRow]
+		all[i].Title = strings.Join(caption, " ")
 	}
-	b.WriteString(chart.DrawScale(scale.Legend(), unit, chart.Margin+labels, height))
+	drawn, height, ok := chart.DrawMaps(all...)
+	if !ok {
+		return chart.Figure{}, false
+	}
 	note := "memory down, CPUs across, F floats"
 	if model := chart.CPUModel(run.Host); model != "" {
 		note += "; " + model
 	}
-	f.SVG = chart.Frame(f, note, height+34, b.String())
+	f.SVG = chart.Frame(f, note, height, drawn)
 	return f, true
 }
 

@@ -14,6 +14,7 @@ import (
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -122,7 +123,7 @@ func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
 	block := ""
 	for _, line := range rfcLines(head, rows, figures, form) {
 		if term.Width(line) > opts.Columns() {
-			line = strings.Join(term.WrapPhrases([]term.Phrase{{Text: line}}, opts.Columns(), opts), "\n")
+			line = strings.Join(term.WrapPhrases([]table.Phrase{{Text: line}}, opts.Columns(), opts), "\n")
 		}
 		block += line + "\n"
 	}

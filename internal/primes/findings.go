@@ -18,44 +18,42 @@ func causes(c Cell, s result.Sample) []result.Finding {
 		}
 	}
 	if len(found) == 0 {
-		found = append(found, noCause(c, s))
+		f, _ := noCause(c, s)
+		found = append(found, f)
 	}
 	return found
 }
 
+// finding returns a finding, and whether it holds.
+func finding(holds bool, code string, value float64, format string, args ...any) (result.Finding, bool) {
+	return result.Finding{Code: code, Value: value, Message: fmt.Sprintf(format, args...)}, holds
+}
+
 // noCause returns the finding for a run in which no rule found a cause.
-func noCause(c Cell, s result.Sample) result.Finding {
+func noCause(c Cell, s result.Sample) (result.Finding, bool) {
 	busy := s.CPUSeconds() / s.Seconds
-	kept := fmt.Sprintf("The workers kept %.2f of %s busy", busy, units.Things(c.Plan.CPUs.Len(), "CPU"))
+	kept := fmt.Sprintf("The workers kept %.2f of %s busy", busy, c.cpus())
 	pass := s.Seconds
 	if v, ok := result.Typed[Figures](&s); ok {
 		pass /= float64(max(1, v.Passes))
 	}
-	idle, known := idleShare(c, s)
-	switch {
+	switch idle, known := idleShare(c, s); {
 	case idle <= 2*worthTelling:
-		return result.Finding{
-			Code: "work-bound", Value: busy,
-			Message: kept + ": only the work itself limited this run.",
-		}
+		return finding(true, "work-bound", busy, "%s: only the work itself limited this run.", kept)
 	case pass < shortPass:
-		return result.Finding{
-			Code: "short", Value: pass,
-			Message: fmt.Sprintf("%s: a pass of %s is over before the workers are spread. A larger --limit gives them more "+
-				"to do.", kept, microseconds(pass)),
-		}
+		return finding(true, "short", pass, "%s: a pass of %s is over before the workers are spread. A larger --limit gives them more "+
+			"to do.", kept, microseconds(pass))
+	case !known:
+		return finding(true, "unknown", busy, "%s; it is not known whether other programs or the hypervisor used the rest.", kept)
 	}
-	if !known {
-		return result.Finding{
-			Code: "unknown", Value: busy,
-			Message: kept + "; it is not known whether other programs or the hypervisor used the rest.",
-		}
-	}
-	return result.Finding{
-		Code: "unexplained", Value: busy,
-		Message: kept + ", and none of the causes that gorun looks for explains the rest.",
-	}
+	return finding(true, "unexplained", busy, "%s, and none of the causes that gorun looks for explains the rest.", kept)
 }
+
+// cpus is the number of the run's CPUs, in words.
+func (c Cell) cpus() string { return units.Things(c.Plan.CPUs.Len(), "CPU") }
+
+// pinned is the number of CPUs that workers are pinned to.
+func (c Cell) pinned() int { return cpuset.Of(c.Plan.Policy.PinCPUs...).Len() }
 
 // shortPass is the shortest pass, in seconds, whose figures show effects of placement: in a shorter one, waking threads
 // (some 50 µs each) takes a large part.
@@ -74,8 +72,8 @@ var rules = []rule{
 // worthTelling is the share of the capacity below which a cause is not reported.
 const worthTelling = 0.05
 
-// idleShare returns the unused part of the run's CPU time, without that in which the quota stopped threads. It is an upper bound if the use by the hypervisor and other
-// programs is unknown.
+// idleShare returns the unused part of the run's CPU time, without that in which the quota stopped threads. It is an upper bound if
+// the use by the hypervisor and other programs is unknown.
 func idleShare(c Cell, s result.Sample) (share float64, known bool) {
 	sig := s.Quality.Signals
 	used := s.CPUSeconds()/(s.Seconds*float64(c.Plan.CPUs.Len())) + sig.Share(sig.ThrottledSeconds, c.Plan.CPUs.Len()) +
@@ -85,53 +83,42 @@ func idleShare(c Cell, s result.Sample) (share float64, known bool) {
 
 func serialRule(c Cell, s result.Sample) (result.Finding, bool) {
 	busy := s.CPUSeconds() / s.Seconds
-	return result.Finding{
-		Code: "serial", Value: busy,
-		Message: fmt.Sprintf("The workers ran one after another (--serial): %.2f of %s busy.",
-			busy, units.Things(c.Plan.CPUs.Len(), "CPU")),
-	}, c.Serial && c.Plan.CPUs.Len() > 1
+	return finding(c.Serial && c.Plan.CPUs.Len() > 1, "serial", busy,
+		"The workers ran one after another (--serial): %.2f of %s busy.", busy, c.cpus())
 }
 
 func fewWorkersRule(c Cell, s result.Sample) (result.Finding, bool) {
-	message := fmt.Sprintf("%s cannot use %s", units.Things(c.Workers, "worker"), units.Things(c.Plan.CPUs.Len(), "CPU"))
+	unused := ""
 	if idle, known := idleShare(c, s); known {
-		message += fmt.Sprintf(": %.0f%% of the available CPU time was unused", 100*idle)
+		unused = fmt.Sprintf(": %.0f%% of the available CPU time was unused", 100*idle)
 	}
-	return result.Finding{
-		Code: "few-workers", Value: float64(c.Workers), Message: message + ".",
-	}, !c.Serial && c.Workers < c.Plan.CPUs.Len()
+	return finding(!c.Serial && c.Workers < c.Plan.CPUs.Len(), "few-workers", float64(c.Workers),
+		"%s cannot use %s%s.", units.Things(c.Workers, "worker"), c.cpus(), unused)
 }
 
-func gomaxprocsRule(c Cell, s result.Sample) (result.Finding, bool) {
-	return result.Finding{
-		Code: "gomaxprocs", Value: float64(c.GOMAXPROCS),
-		Message: fmt.Sprintf("GOMAXPROCS %d lets at most %s run goroutines at once, and the run has %s.",
-			c.GOMAXPROCS, units.Things(c.GOMAXPROCS, "thread"), units.Things(c.Plan.CPUs.Len(), "CPU")),
-	}, !c.Serial && c.GOMAXPROCS < min(c.Plan.CPUs.Len(), c.Workers)
+func gomaxprocsRule(c Cell, _ result.Sample) (result.Finding, bool) {
+	return finding(!c.Serial && c.GOMAXPROCS < min(c.Plan.CPUs.Len(), c.Workers), "gomaxprocs", float64(c.GOMAXPROCS),
+		"GOMAXPROCS %d lets at most %s run goroutines at once, and the run has %s.", c.GOMAXPROCS,
+		units.Things(c.GOMAXPROCS, "thread"), c.cpus())
 }
 
-func fewPinnedRule(c Cell, s result.Sample) (result.Finding, bool) {
-	pinned := cpuset.Of(c.Plan.Policy.PinCPUs...).Len()
-	return result.Finding{
-		Code: "few-pinned-cpus", Value: float64(pinned),
-		Message: fmt.Sprintf("All workers were pinned onto %s of %d; the others had nothing to do.",
-			units.Things(pinned, "CPU"), c.Plan.CPUs.Len()),
-	}, pinned > 0 && pinned < min(c.Plan.CPUs.Len(), c.Workers) && !c.Serial
+func fewPinnedRule(c Cell, _ result.Sample) (result.Finding, bool) {
+	pinned := c.pinned()
+	return finding(pinned > 0 && pinned < min(c.Plan.CPUs.Len(), c.Workers) && !c.Serial, "few-pinned-cpus", float64(pinned),
+		"All workers were pinned onto %s of %d; the others had nothing to do.", units.Things(pinned, "CPU"), c.Plan.CPUs.Len())
 }
 
 // pinnedTurnsRule is the original program's second feature: pinning round robin does not keep all CPUs busy, since the
 // threads that Go lets run are often pinned to the same CPU.
 func pinnedTurnsRule(c Cell, s result.Sample) (result.Finding, bool) {
-	pinned := cpuset.Of(c.Plan.Policy.PinCPUs...).Len()
+	pinned := c.pinned()
 	busy := s.CPUSeconds() / s.Seconds
 	_, throttled := throttleRule(c, s)
 	turns := !throttled && pinned > 1 && !c.Executor && !c.Serial && c.Workers >= pinned &&
 		busy < (1-2*worthTelling)*float64(pinned)
-	return result.Finding{
-		Code: "pinned-turns", Value: busy,
-		Message: fmt.Sprintf("Only %.2f of the %d pinned CPUs were busy: goroutines pinned to the same CPU took turns "+
-			"on it while another CPU idled. --dispatch executor keeps a pinned thread at work on each CPU.", busy, pinned),
-	}, turns
+	return finding(turns, "pinned-turns", busy,
+		"Only %.2f of the %d pinned CPUs were busy: goroutines pinned to the same CPU took turns "+
+			"on it while another CPU idled. --dispatch executor keeps a pinned thread at work on each CPU.", busy, pinned)
 }
 
 // imbalanceRule: the last workers of an uneven split run while the other CPUs have nothing left.
@@ -142,13 +129,10 @@ func imbalanceRule(c Cell, s result.Sample) (result.Finding, bool) {
 	idle, known := idleShare(c, s)
 	tail := s.Workers.Seconds.Max / s.Seconds // the longest worker's part of the run
 	uneven := known && s.Workers.Imbalance > 1+worthTelling && idle > worthTelling && tail > 0.5 &&
-		c.Split != "dynamic" && c.Workers >= c.Plan.CPUs.Len() && len(c.Plan.Policy.PinCPUs) == 0
-	return result.Finding{
-		Code: "imbalance", Value: s.Workers.Imbalance,
-		Message: fmt.Sprintf("The slowest worker took %.2f times the mean, and %.0f%% of the available CPU time was "+
-			"unused while the others had ended. --split dynamic, or more workers, evens it out.",
-			s.Workers.Imbalance, 100*idle),
-	}, uneven
+		c.Split != "dynamic" && c.Workers >= c.Plan.CPUs.Len() && c.pinned() == 0
+	return finding(uneven, "imbalance", s.Workers.Imbalance,
+		"The slowest worker took %.2f times the mean, and %.0f%% of the available CPU time was "+
+			"unused while the others had ended. --split dynamic, or more workers, evens it out.", s.Workers.Imbalance, 100*idle)
 }
 
 func leakRule(c Cell, s result.Sample) (result.Finding, bool) {
@@ -156,11 +140,9 @@ func leakRule(c Cell, s result.Sample) (result.Finding, bool) {
 		return result.Finding{}, false
 	}
 	off := *s.Workers.OffCPU
-	return result.Finding{
-		Code: "leak", Value: float64(off),
-		Message: fmt.Sprintf("%d of %s ended on a CPU that was not theirs: without --lock-thread the mask stays with "+
-			"the thread, and the goroutine moves on.", off, units.Things(c.Workers, "worker")),
-	}, c.Plan.Policy.Leaks() && off > 0
+	return finding(c.Plan.Policy.Leaks() && off > 0, "leak", float64(off),
+		"%d of %s ended on a CPU that was not theirs: without --lock-thread the mask stays with "+
+			"the thread, and the goroutine moves on.", off, units.Things(c.Workers, "worker"))
 }
 
 // threadPinRule: threads that were pinned where they first ran leave some CPUs without a thread.
@@ -171,20 +153,15 @@ func threadPinRule(c Cell, s result.Sample) (result.Finding, bool) {
 			empty++
 		}
 	}
-	return result.Finding{
-		Code: "thread-pins", Value: float64(empty),
-		Message: fmt.Sprintf("%s of %d ran no worker: no thread happened to be pinned there.",
-			units.Things(empty, "CPU"), c.Plan.CPUs.Len()),
-	}, c.Plan.Policy.PinThread && empty > 0 && c.Workers >= c.Plan.CPUs.Len()
+	return finding(c.Plan.Policy.PinThread && empty > 0 && c.Workers >= c.Plan.CPUs.Len(), "thread-pins", float64(empty),
+		"%s of %d ran no worker: no thread happened to be pinned there.", units.Things(empty, "CPU"), c.Plan.CPUs.Len())
 }
 
 func overheadRule(c Cell, s result.Sample) (result.Finding, bool) {
 	share := s.SystemSeconds / s.CPUSeconds()
-	return result.Finding{
-		Code: "system-time", Value: share,
-		Message: fmt.Sprintf("%.0f%% of the CPU time was spent in the kernel, placing and switching threads: %s a worker.",
-			100*share, microseconds(s.SystemSeconds/float64(c.Workers*max(1, c.Repeats)))),
-	}, share > 2*worthTelling && s.SystemSeconds > 0.02
+	return finding(share > 2*worthTelling && s.SystemSeconds > 0.02, "system-time", share,
+		"%.0f%% of the CPU time was spent in the kernel, placing and switching threads: %s a worker.",
+		100*share, microseconds(s.SystemSeconds/float64(c.Workers*max(1, c.Repeats))))
 }
 
 func stealRule(c Cell, s result.Sample) (result.Finding, bool) {
@@ -204,7 +181,7 @@ func throttleRule(c Cell, s result.Sample) (result.Finding, bool) {
 
 func shareRule(c Cell, s result.Sample, seconds *float64, code, format string) (result.Finding, bool) {
 	share := s.Quality.Signals.Share(seconds, c.Plan.CPUs.Len())
-	return result.Finding{Code: code, Value: share, Message: fmt.Sprintf(format, 100*share)}, share > worthTelling
+	return finding(share > worthTelling, code, share, format, 100*share)
 }
 
 func microseconds(seconds float64) string { return fmt.Sprintf("%.1f µs", seconds*1e6) }

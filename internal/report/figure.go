@@ -13,19 +13,14 @@ import (
 // experiment.
 func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	of := views.Of(run.Experiment)
-	times := func(run *result.Run) (chart.Figure, bool) {
-		set := views.Shape(run).Series(run)
-		return chart.CellTimes(set, set.Scale())
-	}
-	panels := func(run *result.Run) (chart.Figure, bool) {
-		set := views.Shape(run).Series(run)
-		return chart.SamplePanels(set, set.Scale())
-	}
+	times := func(run *result.Run) (chart.Figure, bool) { return chart.CellTimes(views.Shape(run).Series(run)) }
+	panels := func(run *result.Run) (chart.Figure, bool) { return chart.SamplePanels(views.Shape(run).Series(run)) }
+	cpus := func(run *result.Run) (chart.Figure, bool) { return chart.CPUStrip(views.Shape(run).RowsOf(run)) }
 	return slices.Concat(
 		[]experiment.Drawing{
 			{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "times", Draw: times}, {Anchor: "samples", Draw: panels},
 		},
 		of.Drawings,
-		[]experiment.Drawing{{Anchor: "cpus", Draw: chart.CPUStrip}},
+		[]experiment.Drawing{{Anchor: "cpus", Draw: cpus}},
 	)
 }

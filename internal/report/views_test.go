@@ -28,7 +28,6 @@ import (
 	"gorun/internal/c2c"
 	"gorun/internal/command"
 	"gorun/internal/contend"
-	"gorun/internal/experiment"
 	"gorun/internal/futex"
 	"gorun/internal/matrix"
 	"gorun/internal/migrate"
@@ -488,7 +487,7 @@ func TestFiguresOfStrangers(t *testing.T) {
 			for _, format := range experiments.Formats() {
 				require.NoError(t, format.Write(io.Discard, run, term.Options{}))
 			}
-			for _, f := range append(experiments.Of(run.Experiment).Drawings, experiment.Drawing{Draw: chart.CPUStrip}) {
+			for _, f := range figuresOf(run, experiments) {
 				if figure, ok := f.Draw(run); ok {
 					rendertest.Figure(t, figure)
 					drawn.Add(1)

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 
 // Heat is the data of a heat map. The terminal and SVG draw from it.
 type Heat struct {
+	Title         string // "": the figure's says it
 	Unit          string
 	Rows, Columns []Side
 	At            [][]float64 // by row and column; NaN: not known
@@ -70,58 +72,65 @@ func (s shade) Terminal() term.Colour {
 	return term.Colour(fmt.Sprintf("38;5;%d;48;5;%d", ink, s.xterm))
 }
 
-// HeatScale gives figures their shades, by equal ratios: between the threads of a core and those of two nodes there are
-// powers of ten.
-type HeatScale struct{ Lo, Hi float64 }
+// heatScale gives figures their shades, by equal ratios: between the threads of a core and those of two nodes there are
+// powers of ten. From 0 on, it goes by equal differences.
+type heatScale struct{ lo, hi float64 }
 
-// Scale is the range of all figures; false where there is none.
-func (h *Heat) Scale() (s HeatScale, ok bool) {
-	s = HeatScale{math.Inf(1), math.Inf(-1)}
-	for _, row := range h.At {
-		for _, x := range row {
+// scaleOf is the range of all figures of some maps; false where there is none.
+func scaleOf(maps ...*Heat) (s heatScale, ok bool) {
+	s = heatScale{math.Inf(1), math.Inf(-1)}
+	for _, h := range maps {
+		for _, x := range slices.Concat(h.At...) {
 			if !math.IsNaN(x) {
-				s.Lo, s.Hi = min(s.Lo, x), max(s.Hi, x)
+				s.lo, s.hi = min(s.lo, x), max(s.hi, x)
 			}
 		}
 	}
-	return s, s.Lo <= s.Hi
+	return s, s.lo <= s.hi
 }
 
-// Level is the index of a figure's shade.
-func (s HeatScale) Level(x float64) int {
-	if !(s.Lo > 0 && s.Hi > s.Lo) {
+// level is the index of a figure's shade; -1 if it is not known.
+func (s heatScale) level(x float64) int {
+	switch place := (x - s.lo) / (s.hi - s.lo); {
+	case math.IsNaN(x):
+		return -1
+	case !(s.hi > s.lo):
 		return 0
+	default:
+		if s.lo > 0 {
+			place = math.Log(x/s.lo) / math.Log(s.hi/s.lo)
+		}
+		return max(0, min(len(Shades)-1, int(place*float64(len(Shades)))))
 	}
-	place := math.Log(x/s.Lo) / math.Log(s.Hi/s.Lo) * float64(len(Shades))
-	return max(0, min(len(Shades)-1, int(place)))
 }
 
 // from is the least figure of a level.
-func (s HeatScale) from(level int) float64 {
-	if s.Lo <= 0 {
-		return s.Lo
+func (s heatScale) from(level int) float64 {
+	part := float64(level) / float64(len(Shades))
+	if s.lo <= 0 {
+		return s.lo + part*(s.hi-s.lo)
 	}
-	return s.Lo * math.Pow(s.Hi/s.Lo, float64(level)/float64(len(Shades)))
+	return s.lo * math.Pow(s.hi/s.lo, part)
 }
 
 // HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, with at most three digits of the greatest,
 // else a digit for each. It returns "" where those do not fit either.
 func HeatText(h *Heat, opts term.Options) string {
-	scale, ok := h.Scale()
+	scale, ok := scaleOf(h)
 	if !ok {
 		return ""
 	}
 	most := 0
-	for bound := 99.95; most < 3 && scale.Hi < bound; bound /= 10 {
+	for bound := 99.95; most < 3 && scale.hi < bound; bound /= 10 {
 		most++
 	}
 	for decimals := most; decimals >= 0; decimals-- {
 		show := func(x float64) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
-		if cell := 1 + max(len(show(scale.Hi)), longestName(h.Columns)); h.width(cell) <= opts.Columns() {
+		if cell := 1 + max(len(show(scale.hi)), longestName(h.Columns)); h.width(cell) <= opts.Columns() {
 			return h.draw(cell, scale, show, opts)
 		}
 	}
-	digit := func(x float64) string { return strconv.Itoa(scale.Level(x)) }
+	digit := func(x float64) string { return strconv.Itoa(scale.level(x)) }
 	for cell := 2; cell >= 1; cell-- {
 		if h.width(cell) <= opts.Columns() {
 			return h.draw(cell, scale, digit, opts) + scaleLine(h.Unit, scale, opts)
@@ -131,12 +140,12 @@ func HeatText(h *Heat, opts term.Options) string {
 }
 
 // scaleLine is the legend of digits: the figure from which on each stands.
-func scaleLine(unit string, scale HeatScale, opts term.Options) string {
+func scaleLine(unit string, scale heatScale, opts term.Options) string {
 	parts := []string{unit + ", from:"}
 	for level, shade := range Shades {
 		parts = append(parts, opts.Paint(shade.Terminal(), strconv.Itoa(level))+" "+units.Digits(scale.from(level)))
 	}
-	return "  " + term.Flow(append(parts, "to "+units.Digits(scale.Hi)), "  ", "    ", opts.Columns()-2)
+	return "  " + term.Flow(append(parts, "to "+units.Digits(scale.hi)), "  ", "    ", opts.Columns()-2)
 }
 
 func longestName(sides []Side) (longest int) {
@@ -170,58 +179,55 @@ func (h *Heat) label(i int) string {
 	return fmt.Sprintf("%-*s %s", width, here, name)
 }
 
-// offsets returns where the cells of each column begin, with a gap between groups, and at last where the map ends.
-func (h *Heat) offsets(cell int) []int {
-	offset := 2 // the indent of all blocks
-	if len(h.Rows) > 0 {
-		offset += utf8.RuneCountInString(h.label(0)) + 1
-	}
-	offsets := make([]int, 0, len(h.Columns)+1)
+// width returns the columns of the screen that the map takes with cells of this width: its indent, its labels and a gap, the cells, and
+// a gap between groups.
+func (h *Heat) width(cell int) int {
+	width := 3 + utf8.RuneCountInString(h.label(0)) + len(h.Columns)*cell
 	for j := range h.Columns {
-		if j > 0 && begins(h.Columns, j) {
-			offset++
-		}
-		offsets = append(offsets, offset)
-		offset += cell
+		width += len(gap(h.Columns, j))
 	}
-	return append(offsets, offset)
+	return width
 }
 
-func (h *Heat) width(cell int) int { return h.offsets(cell)[len(h.Columns)] }
+// gap returns what stands before a column.
+func gap(columns []Side, j int) string {
+	if j > 0 && begins(columns, j) {
+		return " "
+	}
+	return ""
+}
 
 // draw sets the cells in rows, right-aligned, each in its shade. What is not known is a dot.
-func (h *Heat) draw(cell int, scale HeatScale, show func(x float64) string, opts term.Options) string {
-	offsets := h.offsets(cell)
-	groups, names := "", ""
+func (h *Heat) draw(cell int, scale heatScale, show func(x float64) string, opts term.Options) string {
+	names := strings.Repeat(" ", 3+utf8.RuneCountInString(h.label(0)))
+	groups := ""
 	for j, s := range h.Columns {
-		if at := offsets[j] + max(0, cell-len(s.Group)); begins(h.Columns, j) && (groups == "" || len(groups) < at) {
-			groups += strings.Repeat(" ", at-len(groups)) + s.Group
+		names += gap(h.Columns, j)
+		if begins(h.Columns, j) && len(groups) <= len(names) {
+			groups += fmt.Sprintf("%*s%*s", len(names)-len(groups), "", cell, s.Group)
 		}
-		names += fmt.Sprintf("%*s", offsets[j]+cell-utf8.RuneCountInString(names), s.Name)
+		names += fmt.Sprintf("%*s", cell, s.Name)
 	}
-	var block strings.Builder
+	block := ""
 	if grouped(h.Columns) {
-		block.WriteString(groups + "\n")
+		block += groups + "\n"
 	}
 	if cell > longestName(h.Columns) {
-		block.WriteString(names + "\n")
+		block += names + "\n"
 	}
-	for i := range h.Rows {
-		block.WriteString("  " + opts.Paint(term.Dim, h.label(i)))
-		end := offsets[0] - 1
-		for j := range h.Columns {
+	for i, row := range h.At {
+		block += "  " + opts.Paint(term.Dim, h.label(i)) + " "
+		for j, x := range row {
 			shown, ink := "·", term.Colour("")
-			switch x := h.At[i][j]; {
+			switch {
 			case !math.IsNaN(x):
-				shown, ink = show(x), Shades[scale.Level(x)].Terminal()
+				shown, ink = show(x), Shades[scale.level(x)].Terminal()
 			case h.absent(i, j):
 				shown = ""
 			}
-			block.WriteString(strings.Repeat(" ", offsets[j]-end))
-			block.WriteString(opts.Paint(ink, strings.Repeat(" ", max(0, cell-utf8.RuneCountInString(shown)))+shown))
-			end = offsets[j] + cell
+			block += gap(h.Columns, j) + opts.Paint(ink, fmt.Sprintf("%*s", cell, shown))
 		}
-		block.WriteByte('\n')
+		block += "\n"
 	}
-	return term.TrimLines(block.String())
+	return term.TrimLines(block)
 }

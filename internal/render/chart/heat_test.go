@@ -1,9 +1,9 @@
 package chart
 
 import (
-	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,65 +12,32 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"gorun/internal/render/term"
 )
 
-// A map shows each figure in its place.
-func TestHeatShowsEveryFigure(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n, m := rapid.IntRange(1, 12).Draw(t, "rows"), rapid.IntRange(1, 12).Draw(t, "columns")
-		sides := func(n int) (sides []Side) {
-			groups := rapid.IntRange(1, 3).Draw(t, "groups")
-			for i := range n {
-				sides = append(sides, Side{Name: strconv.Itoa(3 * i), Group: "N" + strconv.Itoa(i*groups/n)})
-			}
-			return sides
+// twoNodes is a map of CPUs in two groups. Figures differ by what two CPUs share, and one is not known.
+func twoNodes(cpus int) *Heat {
+	h := &Heat{Unit: "ns", Pairs: true}
+	for i := range cpus {
+		h.Rows = append(h.Rows, Side{Name: strconv.Itoa(3 * i), Group: "N" + strconv.Itoa(2*i/cpus), Part: i / 4})
+		row := make([]float64, cpus)
+		for j := range row {
+			row[j] = float64(10 + 200*(i^j)/cpus + (i+j)%7)
 		}
-		h := &Heat{Unit: "ns", Rows: sides(n), Columns: sides(m), Pairs: rapid.Bool().Draw(t, "pairs")}
-		figures := rapid.SliceOfN(rapid.IntRange(0, 999), n*m, n*m).Draw(t, "figures") // 0: not known
-		for i := range n {
-			row := make([]float64, m)
-			for j := range row {
-				if row[j] = float64(figures[i*m+j]); row[j] == 0 || h.absent(i, j) {
-					row[j] = math.NaN()
-				}
-			}
-			h.At = append(h.At, row)
-		}
-		scale, ok := h.Scale()
-		if !ok {
-			return
-		}
-		page := HeatText(h, term.Options{Width: 200})
-		lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
-		lines = lines[len(lines)-n:]
-		for i := range n {
-			cells := strings.Fields(strings.TrimPrefix(lines[i], "  "+h.label(i)))
-			for j := range cells {
-				cells[j], _, _ = strings.Cut(cells[j], ".")
-			}
-			var want []string
-			for j := range m {
-				switch x := h.At[i][j]; {
-				case !math.IsNaN(x):
-					want = append(want, strconv.Itoa(int(x)))
-					require.LessOrEqual(t, scale.from(scale.Level(x)), x*(1+1e-9))
-				case !h.absent(i, j):
-					want = append(want, "·")
-				}
-			}
-			require.Equal(t, want, append([]string(nil), cells...))
-		}
-	})
+		row[i] = math.NaN()
+		h.At = append(h.At, row)
+	}
+	h.Columns = h.Rows
+	h.At[0][cpus-1] = math.NaN()
+	return h
 }
 
-// A map fits, or there is none.
-func TestHeatFitsAnyWidth(t *testing.T) {
+// A map has each figure in its place, or its shade, and fits; or there is none.
+func TestHeatText(t *testing.T) {
 	for _, cpus := range []int{4, 5, 17, 38, 96} {
-		h := neighbours(cpus)
-		for _, width := range []int{20, 40, 80, 300} {
+		h := twoNodes(cpus)
+		for _, width := range []int{20, 40, 80, 600} {
 			page := HeatText(h, term.Options{Width: width})
 			require.Equal(t, h.width(1) > width, page == "")
 			for line := range strings.Lines(page) {
@@ -78,6 +45,18 @@ func TestHeatFitsAnyWidth(t *testing.T) {
 			}
 			coloured := HeatText(h, term.Options{Width: width, Terminal: true, Colour: true})
 			require.Equal(t, page, text.StripEscape(coloured))
+		}
+		lines := strings.Split(HeatText(h, term.Options{Width: 600}), "\n")
+		for i, row := range h.At {
+			want := strings.Fields(h.label(i))
+			for j, x := range row {
+				if i == 0 && j == cpus-1 {
+					want = append(want, "·")
+				} else if i != j {
+					want = append(want, strconv.Itoa(int(x)))
+				}
+			}
+			require.Equal(t, want, strings.Fields(lines[len(lines)-1-cpus+i]))
 		}
 	}
 	assert.Empty(t, HeatText(&Heat{}, term.Options{}))
@@ -88,14 +67,14 @@ func TestHeatFitsAnyWidth(t *testing.T) {
 }
 
 func TestHeatScale(t *testing.T) {
-	s := HeatScale{10, 1000}
-	assert.Equal(t, 0, s.Level(10))
-	assert.Equal(t, len(Shades)/2, s.Level(100.001), "equal ratios are equal steps")
-	assert.Equal(t, len(Shades)-1, s.Level(1000))
-	assert.Equal(t, len(Shades)-1, s.Level(2000))
+	s := heatScale{10, 1000}
+	assert.Equal(t, 0, s.level(10))
+	assert.Equal(t, len(Shades)/2, s.level(100.001), "equal ratios are equal steps")
+	assert.Equal(t, len(Shades)-1, s.level(1000))
+	assert.Equal(t, len(Shades)-1, s.level(2000))
 	assert.InDelta(t, 100, s.from(len(Shades)/2), 1e-9)
-	assert.Equal(t, 0, HeatScale{5, 5}.Level(5))
-	assert.Equal(t, 0, HeatScale{0, 5}.Level(5))
+	assert.Equal(t, 0, heatScale{5, 5}.level(5))
+	assert.Equal(t, len(Shades)/2, heatScale{0, 5}.level(2.5), "from 0 on, equal differences are")
 }
 
 // Whoever sees no colours sees the order: the scales only get lighter, and text stands out on them (WCAG 2: 3 to 1 for
@@ -104,13 +83,7 @@ func TestShadesCanBeTold(t *testing.T) {
 	luminance := func(rgb [3]float64) float64 {
 		sum := 0.0
 		for i, weight := range [3]float64{0.2126, 0.7152, 0.0722} {
-			c := rgb[i] / 255
-			if c <= 0.04045 {
-				c /= 12.92
-			} else {
-				c = math.Pow((c+0.055)/1.055, 2.4)
-			}
-			sum += weight * c
+			sum += weight * math.Pow(rgb[i]/255, 2.2)
 		}
 		return sum
 	}
@@ -135,69 +108,25 @@ func TestShadesCanBeTold(t *testing.T) {
 	}
 }
 
-// Strokes of neighbours are the same map as the cells.
-func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
-	h := neighbours(96)
-	scale, _ := h.Scale()
-	page := svgStrokes(h, scale)
-	drawn := map[[2]int]string{}
-	for _, path := range strings.Split(page, "<path stroke=\"")[1:] {
-		shade, strokes, _ := strings.Cut(path, `" d="M`)
-		strokes, _, _ = strings.Cut(strokes, `"`)
-		for stroke := range strings.SplitSeq(strokes, "M") {
-			var x, y, length int
-			_, err := fmt.Sscanf(stroke, "%d %dh%d", &x, &y, &length)
-			require.NoError(t, err, stroke)
-			for i := range length {
-				require.Empty(t, drawn[[2]int{y, x + i}])
-				drawn[[2]int{y, x + i}] = shade
-			}
+// Strokes of neighbours cover as many cells of each shade as there are.
+func TestStrokesCoverTheCells(t *testing.T) {
+	h := twoNodes(96)
+	scale, _ := scaleOf(h)
+	cells := map[string]int{}
+	for _, x := range slices.Concat(h.At...) {
+		if level := scale.level(x); level >= 0 {
+			cells[Shades[level].Web]++
 		}
 	}
-	for i, row := range h.At {
-		for j, x := range row {
-			want := ""
-			if !math.IsNaN(x) {
-				want = Shades[scale.Level(x)].Web
-			}
-			require.Equal(t, want, drawn[[2]int{i, j}])
+	for _, path := range strings.Split(svgCells(h, scale, 4, 4), "<path stroke=\"")[1:] {
+		shade, strokes, _ := strings.Cut(path, `" d="`)
+		for _, stroke := range regexp.MustCompile(`h(\d+)`).FindAllStringSubmatch(strokes, -1) {
+			length, err := strconv.Atoi(stroke[1])
+			require.NoError(t, err)
+			cells[shade] -= length
 		}
 	}
-}
-
-// neighbours returns a map whose second half of CPUs are the siblings of the first half. There are two nodes, and caches
-// of up to four cores; a figure follows from what two CPUs share, with some noise that is the same each time.
-func neighbours(cpus int) *Heat {
-	h := &Heat{Unit: "ns", Pairs: true}
-	cores := cpus / 2
-	type seat struct{ cpu, core, llc, node int }
-	var seats []seat
-	for cpu := range cpus {
-		core := cpu % cores
-		seats = append(seats, seat{cpu, core, core / min(4, cores/2), 2 * core / cores})
+	for shade, left := range cells {
+		assert.Zero(t, left, shade)
 	}
-	slices.SortFunc(seats, func(a, b seat) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.llc, b.llc), cmp.Compare(a.core, b.core), cmp.Compare(a.cpu, b.cpu))
-	})
-	for _, a := range seats {
-		h.Rows = append(h.Rows, Side{Name: strconv.Itoa(a.cpu), Group: "N" + strconv.Itoa(a.node), Part: a.llc})
-		var row []float64
-		for _, b := range seats {
-			shared := 4.0
-			switch {
-			case a.cpu == b.cpu:
-				shared = math.NaN()
-			case a.core == b.core:
-				shared = 1
-			case a.llc == b.llc && a.node == b.node:
-				shared = 2
-			case a.node == b.node:
-				shared = 3
-			}
-			row = append(row, 10*shared*shared*(1+float64((min(a.cpu, b.cpu)*31+max(a.cpu, b.cpu)*17)%13)/100))
-		}
-		h.At = append(h.At, row)
-	}
-	h.Columns = h.Rows
-	return h
 }

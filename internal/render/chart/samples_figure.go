@@ -3,12 +3,10 @@ package chart
 import (
 	"fmt"
 	"html"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -17,74 +15,76 @@ import (
 )
 
 const (
-	samplesLeft   = 62 // for the figures of y
-	samplesPlot   = svgWidth - samplesLeft - Margin
-	samplesTall   = 62
-	samplesPanel  = samplesTall + 32 // with its name
-	samplesMarks  = 2000             // up to which each sample is a mark of its own
-	samplesPanels = 100
+	samplesLeft  = 54 // for the figures of y
+	samplesTop   = 22 // where the greatest time is drawn
+	samplesTall  = 62
+	samplesPanel = samplesTop + samplesTall + 10
+	samplesMarks = 2000 // up to which each sample is a mark of its own
 )
 
-// stretch is some samples of a series that follow each other, where there are too many to draw each.
-type stretch struct {
-	from, to  view.Point
-	samples   int
-	low, high float64
-	median    float64
+// samplesPlot is a chart of samples over time. All its panels have the same axes.
+type samplesPlot struct {
+	byTime, times Axis
+	scale         units.Scale
+	most          int // marks of a panel where several samples have one; 0: each has its own
 }
 
 // SamplePanels draws the samples of each cell in the order in which they were taken, all over the same time and on one scale,
-// so that a drift is seen and what else it struck. Of more than samplesMarks samples, adjacent ones are merged into their
-// minimum, median and maximum.
-func SamplePanels(set view.SeriesSet, scale units.Scale) (Figure, bool) {
-	set.Series = measured(set)
-	total := 0
-	for _, s := range set.Series {
-		total += len(s.Points)
+// so that a drift is seen and what else it struck. Of more than samplesMarks samples, those that follow each other are merged into
+// their minimum, median and maximum.
+func SamplePanels(set view.SeriesSet) (Figure, bool) {
+	f := Figure{Title: "Samples over time: " + set.What, Description: "Each mark is a sample, in the order in which they were taken; " +
+		"the line is the median. All panels have one scale."}
+	all := measured(set)
+	drawn := first(&f, all, maxRows)
+	var at, seconds []float64
+	for _, s := range drawn {
+		for _, p := range s.Points {
+			at, seconds = append(at, p.At), append(seconds, p.Seconds)
+		}
 	}
-	if total < 2 {
+	if len(at) < 2 {
 		return Figure{}, false
 	}
-	joined := total > samplesMarks
-	f := Figure{Title: "Samples over time: " + set.What}
-	f.Description = "Each mark is a sample, in the order in which they were taken; the line is the median. All panels have one scale."
-	drawn := set.Series[:min(len(set.Series), samplesPanels)]
-	each := min(samplesPlot/2, max(8, samplesMarks/len(drawn)))
-	at := "place"
+	along, place, unit := whole, "place", "place of the sample in the run"
 	if set.Timed {
-		at = "seconds since the start"
+		along, place, unit = linear, "seconds since the start", "seconds since the run began"
 	}
-	f.Table.Title = "The samples in the order in which they were taken: " + set.What
-	if joined {
-		f.Description = "Each bar is a stretch of samples that follow each other: its ends are the least and the greatest, " +
+	plot := samplesPlot{
+		byTime: along(min(0, slices.Min(at)), slices.Max(at), innerWidth-samplesLeft-6).moved(samplesLeft + 3),
+		times:  closeAxis(seconds, samplesTall), scale: set.Scale(),
+	}
+	if len(at) > samplesMarks {
+		plot.most = max(8, samplesMarks/len(drawn))
+		f.Description = "Each bar is of samples that follow each other: its ends are the least and the greatest, " +
 			"its dot the median of those that are not invalid. The line is the median of all. All panels have one scale."
-		f.Table.Add("cell", "samples", at+", from", "to", set.What)
 	} else {
-		f.Table.Add("cell", "sample", at, set.What, "verdict")
+		f.Table = samplesTable(drawn, place, set.What)
 	}
-	if hidden := len(set.Series) - len(drawn); hidden > 0 {
-		f.Description += fmt.Sprintf(" The first %d are drawn, and %d are not.", len(drawn), hidden)
+	if plot.times.factors {
+		f.Description += " Equal distances on it are equal factors."
 	}
+	rows := make([]row, len(drawn))
+	for i, s := range drawn {
+		rows[i] = row{s.Name, medianText(s, plot.scale), plot.byTime.grid(samplesPanel-6) + plot.panel(s)}
+	}
+	below := plot.byTime.labels(tickText) + fmt.Sprintf(`<text x="%d" y="28" text-anchor="end">%s</text>`, innerWidth, unit)
+	f.SVG = drawRows(f, plot.legend(drawn), rows, samplesPanel, below, 36)
+	return f, true
+}
+
+// samplesTable has a row for each sample.
+func samplesTable(drawn []view.Series, place, what string) table.Table {
+	t := table.Table{Title: "The samples in the order in which they were taken: " + what}
+	t.Add("cell", "sample", place, what, "verdict")
 	for _, s := range drawn {
-		if !joined {
-			for _, p := range s.Points {
-				f.Table.Rows = append(f.Table.Rows, table.Row{Name: s.Name, Values: []table.Value{
-					table.Text(s.Name), table.Count(p.Index), table.Number{X: p.At}, table.Seconds(p.Seconds), table.Text(pointWords(p)),
-				}})
-			}
-			continue
-		}
-		for _, part := range stretches(s.Points, each) {
-			f.Table.Rows = append(f.Table.Rows, table.Row{Name: s.Name, Values: []table.Value{
-				table.Text(s.Name), table.Count(part.samples),
-				table.Number{X: part.from.At},
-				table.Number{X: part.to.At},
-				table.Spread{Median: part.median, Least: part.low, Most: part.high, Unit: column.Seconds},
+		for _, p := range s.Points {
+			t.Rows = append(t.Rows, table.Row{Name: s.Name, Values: []table.Value{
+				table.Text(s.Name), table.Count(p.Index), table.Number{X: p.At}, table.Seconds(p.Seconds), table.Text(pointWords(p)),
 			}})
 		}
 	}
-	f.SVG = samplesSVG(set, drawn, scale, joined, each, &f)
-	return f, true
+	return t
 }
 
 // measured are the series that have samples.
@@ -103,128 +103,83 @@ func pointWords(p view.Point) string {
 	return words
 }
 
-// stretches merges adjacent samples that are not invalid into at most this number of stretches.
-func stretches(points []view.Point, most int) []stretch {
-	points = slices.DeleteFunc(slices.Clone(points), func(p view.Point) bool { return !p.Good() })
-	var all []stretch
-	for part := range slices.Chunk(points, max(1, (len(points)+most-1)/most)) {
-		values := make([]float64, len(part))
-		for i, p := range part {
-			values[i] = p.Seconds
-		}
-		d := result.Distribute(values)
-		all = append(all, stretch{part[0], part[len(part)-1], len(part), d.Min, d.Max, d.Median})
-	}
-	return all
+// kinds are those of samples, with their marks: these differ in shape as well as in colour.
+var kinds = [...]struct{ name, class, path string }{
+	{"valid", "a", "m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0"},
+	{"baseline's duplicate", "a hollow", "m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0"},
+	{"suspect", "b", "m0-3.5l3.2 5.6h-6.4z"},
+	{"invalid or cut short", "c", "m-3-3l6 6m0-6l-6 6"},
 }
 
-// timesAxis is the axis of all points of some series, and reports whether equal distances on it are equal factors.
-func timesAxis(drawn []view.Series, length float64) (axis Axis, byFactors bool) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, s := range drawn {
-		for _, p := range s.Points {
-			lo, hi = min(lo, p.Seconds), max(hi, p.Seconds)
-		}
+// kindOf returns the index of a sample's kind.
+func kindOf(p view.Point) int {
+	switch {
+	case !p.Good():
+		return 3
+	case p.Verdict == result.Suspect:
+		return 2
+	case p.Control:
+		return 1
 	}
-	return closeAxis(lo, hi, length)
+	return 0
 }
 
-func samplesSVG(set view.SeriesSet, drawn []view.Series, scale units.Scale, joined bool, each int, f *Figure) string {
-	first, last := math.Inf(1), math.Inf(-1)
-	for _, s := range drawn {
-		for _, p := range s.Points {
-			first, last = min(first, p.At), max(last, p.At)
-		}
-	}
-	byTime := Linear(min(0, first), last, samplesPlot-6)
-	if !set.Timed {
-		byTime = whole(min(0, first), last, samplesPlot-6)
-	}
-	byTime.Ticks = thin(byTime.Ticks, 6)
-	times, byFactors := timesAxis(drawn, samplesTall)
-	times.Ticks = thin(times.Ticks, 4)
-	if byFactors {
-		f.Description += " Equal distances on it are equal factors."
-	}
-	legend, tall := samplesLegend(drawn, joined)
-	top := svgHeading + tall + 4
-	bottom := top + len(drawn)*samplesPanel
-	var b strings.Builder
-	b.WriteString(openSVG(svgWidth, bottom+36, f.Title, f.Description) + svgInks)
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">%s</g>`+"\n", Margin, svgHeading, legend)
-	for i, s := range drawn {
-		b.WriteString(rowOf(s.Name, samplesLeft, top+i*samplesPanel, samplesPanel))
-		b.WriteString(samplesRow(s, byTime, times, scale, joined, each) + "</g>\n")
-	}
-	b.WriteString(belowRows(samplesLeft, bottom-6) + `<g font-size="11">` + "\n")
-	for _, tick := range byTime.Ticks {
-		fmt.Fprintf(&b, `<text x="%.1f" y="12" text-anchor="middle">%s</text>`+"\n", byTime.At(tick), TickText(tick))
-	}
-	unit := "place of the sample in the run"
-	if set.Timed {
-		unit = "seconds since the run began"
-	}
-	fmt.Fprintf(&b, `<text x="%d" y="28" text-anchor="end">%s</text></g></g>`+"\n", samplesPlot, unit)
-	return b.String() + "</svg>\n"
-}
-
-// samplesLegend names the marks that occur.
-func samplesLegend(drawn []view.Series, joined bool) (legend string, height int) {
-	median := legendItem{"median", `<path d="M-9 0h18" stroke="currentColor" opacity=".7"/>`}
-	if joined {
-		return drawLegendItems([]legendItem{
-			{"least to greatest, and median", `<g class="a"><path d="M0-6v12"/><circle r="1.6"/></g>`}, median,
-		})
-	}
-	var items []legendItem
-	for _, kind := range []struct {
-		name  string
-		point view.Point
-	}{
-		{"valid", view.Point{Verdict: result.Valid}},
-		{"of the baseline's duplicate", view.Point{Verdict: result.Valid, Control: true}},
-		{"suspect", view.Point{Verdict: result.Suspect}},
-		{"invalid or cut short", view.Point{Verdict: result.Invalid}},
-	} {
-		mark := pointMark(kind.point, 0, 0)
-		if slices.ContainsFunc(drawn, func(s view.Series) bool {
-			return slices.ContainsFunc(s.Points, func(p view.Point) bool { return pointMark(p, 0, 0) == mark })
-		}) {
-			items = append(items, legendItem{kind.name, mark + "</path>"})
-		}
-	}
-	return drawLegendItems(append(items, median))
-}
-
-// samplesRow is the panel of one series.
-func samplesRow(s view.Series, byTime, times Axis, scale units.Scale, joined bool, each int) string {
-	at := func(x float64) float64 { return samplesTall - times.At(x) }
-	median, good := s.Median()
-	var b strings.Builder
-	b.WriteString(rowHeading(s.Name, Margin-samplesLeft, samplesPlot, medianText(s, scale)))
-	b.WriteString(`<g transform="translate(0 22)">` + "\n")
-	fmt.Fprintf(&b, `<rect y="-3" width="%d" height="%d" opacity=".05"/>`, samplesPlot, samplesTall+6)
-	for _, tick := range byTime.Ticks {
-		fmt.Fprintf(&b, `<path d="M%.1f -3v%d" stroke="currentColor" opacity=".12"/>`, byTime.At(tick), samplesTall+6)
-	}
-	for _, tick := range times.Ticks {
-		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".12"/>`+
-			`<text x="-5" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", at(tick), samplesPlot, at(tick)+4,
-			tickOf(scale, tick))
-	}
-	if good {
-		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n",
-			at(median), samplesPlot, scale.Text(median))
-	}
-	if joined {
-		b.WriteString(svgStretches(stretches(s.Points, each), byTime, at, scale))
+// legend names the marks that occur.
+func (plot samplesPlot) legend(drawn []view.Series) (items []legendItem) {
+	if plot.most > 0 {
+		items = append(items, legendItem{"least to greatest, and median", `<g class="a"><path d="M0-6v12"/><circle r="1.6"/></g>`})
 	} else {
-		for _, p := range s.Points {
-			fmt.Fprintf(&b, "%s<title>sample %d: %s, %s</title></path>\n", pointMark(p, byTime.At(p.At)+3, at(p.Seconds)), p.Index,
-				scale.Text(p.Seconds), html.EscapeString(pointWords(p)))
+		for n, kind := range kinds {
+			if slices.ContainsFunc(drawn, func(s view.Series) bool {
+				return slices.ContainsFunc(s.Points, func(p view.Point) bool { return kindOf(p) == n })
+			}) {
+				items = append(items, legendItem{kind.name, fmt.Sprintf(`<path class="%s" d="M0 0%s"/>`, kind.class, kind.path)})
+			}
 		}
 	}
-	return b.String() + "</g>"
+	return append(items, legendItem{"median", `<path d="M-9 0h18" stroke="currentColor" opacity=".7"/>`})
+}
+
+// panel is what is drawn of one series.
+func (plot samplesPlot) panel(s view.Series) string {
+	at := func(seconds float64) float64 { return samplesTop + samplesTall - plot.times.At(seconds) }
+	var b strings.Builder
+	fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" opacity=".05"/>`, samplesLeft, samplesTop-3, innerWidth-samplesLeft,
+		samplesTall+6)
+	every := (len(plot.times.Ticks) + 3) / 4 // there is room for four
+	for i, tick := range plot.times.Ticks {
+		if i%every == 0 {
+			fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".12"/>`+
+				`<text x="%d" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", samplesLeft, at(tick), innerWidth,
+				samplesLeft-5, at(tick)+4, tickOf(plot.scale, tick))
+		}
+	}
+	if median, good := s.Median(); good {
+		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n",
+			samplesLeft, at(median), innerWidth, plot.scale.Text(median))
+	}
+	if plot.most > 0 {
+		return b.String() + plot.merged(s, at)
+	}
+	for _, p := range s.Points {
+		kind := kinds[kindOf(p)]
+		fmt.Fprintf(&b, `<path class="%s" d="M%.1f %.1f%s"><title>sample %d: %s, %s</title></path>`+"\n", kind.class, plot.byTime.At(p.At),
+			at(p.Seconds), kind.path, p.Index, plot.scale.Text(p.Seconds), html.EscapeString(pointWords(p)))
+	}
+	return b.String()
+}
+
+// merged has a bar for samples that follow each other and are not invalid, from the least to the greatest, and a dot at their median.
+func (plot samplesPlot) merged(s view.Series, at func(seconds float64) float64) string {
+	points := slices.DeleteFunc(slices.Clone(s.Points), func(p view.Point) bool { return !p.Good() })
+	var b strings.Builder
+	for part := range slices.Chunk(points, max(1, (len(points)+plot.most-1)/plot.most)) {
+		d, n := view.Series{Points: part}.Distribution()
+		fmt.Fprintf(&b, `<g class="a"><title>%s: %s … %s, median %s</title><path d="M%.1f %.1fV%.1f"/>`+
+			`<circle cx="%.1[5]f" cy="%.1[8]f" r="1.6"/></g>`+"\n", units.Things(n, "sample"), plot.scale.Text(d.Min),
+			plot.scale.Text(d.Max), plot.scale.Text(d.Median), plot.byTime.At(part[len(part)/2].At), at(d.Min), at(d.Max), at(d.Median))
+	}
+	return b.String()
 }
 
 // medianText is the median of a series, and the number of samples that it is of.
@@ -246,29 +201,4 @@ func tickOf(scale units.Scale, seconds float64) string {
 		return digits + " " + scale.Unit
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64) + " " + scale.Unit
-}
-
-// pointMark opens the mark of a sample. Its shape distinguishes it as well as its colour.
-func pointMark(p view.Point, x, y float64) string {
-	switch {
-	case p.Verdict == result.Invalid || p.Partial:
-		return fmt.Sprintf(`<path class="c" stroke-width="1.5" d="M%.1f %.1fl5 5m0-5l-5 5">`, x-2.5, y-2.5)
-	case p.Verdict == result.Suspect:
-		return fmt.Sprintf(`<path class="b" d="M%.1f %.1fl3.2 5.6h-6.4z">`, x, y-3.5)
-	case p.Control:
-		return fmt.Sprintf(`<path class="a hollow" d="M%.1f %.1fa2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0">`, x-2.5, y)
-	}
-	return fmt.Sprintf(`<path class="a" d="M%.1f %.1fa2 2 0 1 0 4 0a2 2 0 1 0-4 0">`, x-2, y)
-}
-
-// svgStretches has a bar a stretch, from its least to its greatest sample, and a dot at its median.
-func svgStretches(all []stretch, byTime Axis, at func(float64) float64, scale units.Scale) string {
-	var b strings.Builder
-	for _, s := range all {
-		x := (byTime.At(s.from.At) + byTime.At(s.to.At)) / 2
-		fmt.Fprintf(&b, `<g class="a"><title>%s: %s … %s, median %s</title><path d="M%.1f %.1fV%.1f"/>`+
-			`<circle cx="%.1[5]f" cy="%.1[8]f" r="1.6"/></g>`+"\n", units.Things(s.samples, "sample"), scale.Text(s.low),
-			scale.Text(s.high), scale.Text(s.median), x+3, at(s.low), at(s.high), at(s.median))
-	}
-	return b.String()
 }

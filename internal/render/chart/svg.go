@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // What is drawn here is one <svg> element that stands alone as a file and inside an HTML page: no script, no font, and
@@ -15,43 +16,48 @@ import (
 // and tells a screen reader what it shows by <title> and <desc> (SVG 2, 5.8). Viewers that know no custom properties
 // take the colour of the attribute.
 
-// openSVG begins an element of this size, and its heading. The ink follows the page, or the reader's light or dark
-// scheme. A narrow one need not fill a large screen.
-func openSVG(width, height int, title, about string) string {
-	size := ""
-	if width <= svgWidth {
-		size = ` style="width:100%;min-width:0;max-width:640px"`
-	}
+// svgInks are the colours of marks by class, those of Okabe and Ito. A page may set its own by the properties.
+// Where a program knows none, the declaration before stands (CSS Custom Properties, 3).
+var svgInks = svgInk("a", "#0072b2") + svgInk("b", "#e69f00") + svgInk("c", "#d55e00") +
+	"<style>.gorun-svg .hollow{fill:none}</style>\n"
+
+func svgInk(class, colour string) string {
+	return fmt.Sprintf(`<style>.gorun-svg .%[1]s{fill:%[2]s;stroke:%[2]s;fill:var(--gorun-%[1]s,%[2]s);`+
+		`stroke:var(--gorun-%[1]s,%[2]s)}</style>`, class, colour)
+}
+
+// openSVG begins the element of a figure, and its heading. The ink follows the page, or the reader's light or dark
+// scheme. It need not fill a large screen.
+func openSVG(height int, f Figure) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 %d %d"`+
-		` font-family="system-ui, sans-serif" font-size="12" color="#1f2328" fill="currentColor"%s>
+		` font-family="system-ui, sans-serif" font-size="12" color="#1f2328" fill="currentColor" style="width:100%%;max-width:640px">
 <title>%s</title>
 <desc>%s</desc>
 <style>.gorun-svg{color:var(--ink,#1f2328);color-scheme:light dark}`+
 		`@media screen and (prefers-color-scheme:dark){.gorun-svg{color:var(--ink,#e6edf3)}}</style>
 <text x="%d" y="22" font-size="15" font-weight="600">%s</text>
-`, width, height, size, html.EscapeString(title), html.EscapeString(about), Margin,
-		Text(title, float64(width-2*Margin), svgLetter))
+`, svgWidth, height, html.EscapeString(f.Title), html.EscapeString(f.Description), margin, snipped(f.Title, innerWidth, svgLetter))
 }
 
 const (
-	Margin     = 8
+	margin     = 8
 	svgLetter  = 8  // width of the heading's letters, at most as a rule
 	svgHeading = 40 // height of the heading's line
 
-	svgWidth = 424 // of the figures of one experiment: text of 10 to 12 units can be read on a screen of 400 px
-	Inside   = svgWidth - 2*Margin
-	svgNote  = 10 // height of the line below the heading, beyond the heading's
+	svgWidth   = 424 // of the figures of one experiment: text of 10 to 12 units can be read on a screen of 400 px
+	innerWidth = svgWidth - 2*margin
+	svgNote    = 10 // height of the line below the heading, beyond the heading's
 )
 
 // Frame sets what is drawn, of so much height, below the heading and a note. The figure has its texts already.
 func Frame(f Figure, note string, height int, drawn string) string {
-	return openSVG(svgWidth, svgHeading+svgNote+height, f.Title, f.Description) +
+	return openSVG(svgHeading+svgNote+height, f) +
 		fmt.Sprintf(`<g font-size="11"><text x="%d" y="38" opacity=".8">%s</text><g transform="translate(0 %d)">`+
-			"\n%s</g></g>\n</svg>\n", Margin, Text(note, Inside, 6.2), svgHeading+svgNote, drawn)
+			"\n%s</g></g>\n</svg>\n", margin, snipped(note, innerWidth, 6.2), svgHeading+svgNote, drawn)
 }
 
-// Text is a text that takes no more than a width.
-func Text(s string, width, letter float64) string {
+// snipped is a text that takes no more than a width.
+func snipped(s string, width, letter float64) string {
 	return html.EscapeString(term.Snip(s, int(width/letter)))
 }
 
@@ -69,22 +75,26 @@ func Drawable(figures ...float64) bool {
 	return true
 }
 
-// DrawScale is a legend of the shades: the labels stand where one begins, and the last one where the last ends. Of a
-// single label there is one shade.
-func DrawScale(labels []string, unit string, x, y int) string {
+// drawScale is a legend of the shades: a figure stands where one begins, and the last one where the last ends. Of a
+// single figure there is one shade.
+func drawScale(s heatScale, unit string, x, y int) string {
 	const step = 36
-	var b strings.Builder
-	if unit != "" {
-		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, Text(unit, 44, 6))
+	shades := len(Shades)
+	if !(s.hi > s.lo) {
+		shades = 0
 	}
-	for i := range max(1, len(labels)-1) {
+	labels := make([]string, shades+1)
+	longest := 0
+	for level := range labels {
+		labels[level] = units.Digits(s.from(level))
+		longest = max(longest, len(labels[level]))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, snipped(unit, 44, 6))
+	for i := range max(1, shades) {
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, Shades[i].Web)
 	}
 	b.WriteString(`<g font-size="10" text-anchor="middle">`)
-	longest := 0
-	for _, label := range labels {
-		longest = max(longest, len(label))
-	}
 	every := 1 + 6*longest/step
 	for i, label := range labels {
 		if i%every == 0 {

@@ -73,31 +73,13 @@ func DrawCurves(panels []Panel, by abscissa, guides []Guide) (drawn string, heig
 		b.WriteString(svgPanel(p, by, guides) + "</g>\n")
 		height += panelAbove + panelHeight + panelBelow
 	}
-	names := make([]string, len(panels[0].Curves))
+	legend := make([]legendItem, len(panels[0].Curves))
 	for i, c := range panels[0].Curves {
-		names[i] = c.Name
+		legend[i] = legendItem{c.Name, `<path d="M-11 0h22" fill="none" ` + curveStyle(i) + "/>"}
 	}
-	legend, tall := drawLegend(names)
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", Margin, height, legend)
-	return b.String(), height + tall
-}
-
-// drawLegend names the curves, in as many columns as the names leave room for.
-func drawLegend(names []string) (drawn string, height int) {
-	const line, before, letter = 17, 28, 6.2
-	longest := 0
-	for _, name := range names {
-		longest = max(longest, len([]rune(name)))
-	}
-	columns := max(1, min(len(names), int(Inside/(before+16+letter*float64(longest)))))
-	width := Inside / columns
-	rows := (len(names) + columns - 1) / columns
-	var b strings.Builder
-	for i, name := range names {
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><path d="M0 -4h22" fill="none" %s/><text x="%d">%s</text></g>`+"\n", i/rows*width,
-			12+i%rows*line, curveStyle(i), before, Text(name, float64(width-before), letter))
-	}
-	return b.String(), rows*line + 8
+	marks, tall := drawLegend(legend)
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", margin, height+12, marks)
+	return b.String(), height + tall + 8
 }
 
 // svgPanel draws the axes, the guides and the curves.
@@ -112,11 +94,11 @@ func svgPanel(p Panel, by abscissa, guides []Guide) string {
 	xAxis, yAxis := by.axis(least, most, panelWidth), axisOf(ys, panelHeight)
 	down := func(y float64) float64 { return panelHeight - yAxis.At(y) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<text x="%d" y="-10" font-weight="600">%s</text>`+"\n", Margin-panelLeft,
+	fmt.Fprintf(&b, `<text x="%d" y="-10" font-weight="600">%s</text>`+"\n", margin-panelLeft,
 		html.EscapeString(p.Title))
 	for _, tick := range yAxis.Ticks {
 		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".15"/><text x="-7" y="%.1f" text-anchor="end">`+
-			"%s</text>\n", down(tick), panelWidth, down(tick)+4, TickText(tick))
+			"%s</text>\n", down(tick), panelWidth, down(tick)+4, tickText(tick))
 	}
 	for _, tick := range xAxis.Ticks {
 		fmt.Fprintf(&b, `<path d="M%.1f %dv4" stroke="currentColor"/>`+

@@ -14,48 +14,45 @@ import (
 // a command stay as they are: shell.Join makes a printable line of them.
 func Clean[T any](value T) T {
 	v := reflect.ValueOf(&value).Elem()
-	v.Set(mapped(v, func(text string) string { return strings.Map(printable, text) }, func(word string) string { return word }))
+	v.Set(cleaned(v))
 	return value
 }
 
-// mapped copies a value, with every text in it changed by one function, and the words of commands by another one.
-func mapped(v reflect.Value, change, word func(text string) string) reflect.Value {
-	if v.Type() == reflect.TypeFor[result.Argv]() {
-		change = word
-	}
+// cleaned copies a value, with every text in it made printable.
+func cleaned(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
-		if v.IsNil() {
+		if v.IsNil() || v.Type() == reflect.TypeFor[result.Argv]() {
 			return v
 		}
 	}
 	out := reflect.New(v.Type()).Elem()
 	switch v.Kind() {
 	case reflect.String:
-		out.SetString(change(v.String()))
+		out.SetString(printable(v.String()))
 	case reflect.Pointer:
 		out.Set(reflect.New(v.Type().Elem()))
-		out.Elem().Set(mapped(v.Elem(), change, word))
+		out.Elem().Set(cleaned(v.Elem()))
 	case reflect.Interface:
-		out.Set(mapped(v.Elem(), change, word))
+		out.Set(cleaned(v.Elem()))
 	case reflect.Slice:
 		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
 		for i := range v.Len() {
-			out.Index(i).Set(mapped(v.Index(i), change, word))
+			out.Index(i).Set(cleaned(v.Index(i)))
 		}
 	case reflect.Map:
 		out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
 		for item := v.MapRange(); item.Next(); {
-			out.SetMapIndex(mapped(item.Key(), change, word), mapped(item.Value(), change, word))
+			out.SetMapIndex(cleaned(item.Key()), cleaned(item.Value()))
 		}
 	case reflect.Struct:
 		out.Set(v)
 		if figures, ok := v.Interface().(result.Figures); ok {
-			out.Set(reflect.ValueOf(figures.Map(change)))
+			out.Set(reflect.ValueOf(figures.Map(printable)))
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				out.Field(i).Set(mapped(v.Field(i), change, word))
+				out.Field(i).Set(cleaned(v.Field(i)))
 			}
 		}
 	default:
@@ -64,13 +61,15 @@ func mapped(v reflect.Value, change, word func(text string) string) reflect.Valu
 	return out
 }
 
-// printable returns the text shown for a character.
-func printable(r rune) rune {
-	switch {
-	case unicode.IsSpace(r):
-		return ' '
-	case !unicode.IsPrint(r):
-		return unicode.ReplacementChar
-	}
-	return r
+// printable returns what is shown for a text.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }

@@ -47,18 +47,13 @@ func (p Progress) draw(w io.Writer, opts Options, quit <-chan struct{}) {
 	defer ticker.Stop()
 	began := time.Now()
 	var drawn drawn
-	for {
+	for !drawn.gone {
 		select {
 		case <-quit:
-			if len(drawn) > 0 {
-				_, _ = io.WriteString(w, drawn.frame([]string{""}, opts.now())) // a terminal that is gone needs no erasing
-			}
+			drawn.erase(w, opts)
 			return
 		case <-ticker.C:
-			line := Clean(p.line(p.Live(), time.Since(began)))
-			if _, err := io.WriteString(w, drawn.frame([]string{line}, opts.now())); err != nil {
-				return
-			}
+			drawn.draw(w, opts.now(), Clean(p.line(p.Live(), time.Since(began))))
 		}
 	}
 }

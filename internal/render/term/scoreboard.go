@@ -26,36 +26,45 @@ type Scoreboard struct {
 
 	drawn drawn
 	last  time.Time
-	gone  bool // the terminal cannot be written any more
 }
 
 // Draw puts a standing in the place of the one before, at most four times a second: one that comes sooner is left out.
 func (s *Scoreboard) Draw(standing result.Standing) {
-	if !s.Opts.Terminal || s.gone || !s.last.IsZero() && time.Since(s.last) < drawEvery {
+	if !s.Opts.Terminal || !s.last.IsZero() && time.Since(s.last) < drawEvery {
 		return
 	}
 	s.last = time.Now()
 	opts := s.Opts.now()
-	s.write(s.drawn.frame(scoreLines(Clean(standing), opts), opts))
+	s.drawn.draw(s.W, opts, scoreLines(Clean(standing), opts)...)
 }
 
-// drawn is what progress has drawn last: the width of each line.
-type drawn []int
+// Erase takes the table away, so that what is printed next stands on a clean line.
+func (s *Scoreboard) Erase() { s.drawn.erase(s.W, s.Opts) }
 
-// frame returns what draws lines over those that are drawn now. Each line is cleared by itself (ECMA-48 EL): a terminal that is asked
+// drawn is what progress has drawn last.
+type drawn struct {
+	widths []int // of its lines
+	gone   bool  // the terminal cannot be written any more
+}
+
+// draw draws lines over those that are drawn now. Each line is cleared by itself (ECMA-48 EL): a terminal that is asked
 // to clear to the end of the screen may move what it shows into its scroll-back, a copy for each frame. Terminals wrap the lines that
 // they show when they become narrower.
-func (d *drawn) frame(lines []string, opts Options) string {
+func (d *drawn) draw(w io.Writer, opts Options, lines ...string) {
+	if d.gone {
+		return
+	}
+	const clearRest = "\x1b[K" // of the line
 	rows := 0
-	for _, width := range *d {
+	for _, width := range d.widths {
 		rows += max(1, (width+opts.Columns()-1)/opts.Columns())
 	}
-	*d = (*d)[:0]
+	d.widths = d.widths[:0]
 	all := "\r" + up(rows-1)
 	for i, line := range lines {
 		// A full last column would make some terminals wrap, and the next erasing would miss a line.
 		line = text.Trim(line, opts.Columns()-1)
-		*d = append(*d, Width(line))
+		d.widths = append(d.widths, Width(line))
 		if i > 0 {
 			all += "\r\n"
 		}
@@ -64,23 +73,16 @@ func (d *drawn) frame(lines []string, opts Options) string {
 	for range rows - len(lines) {
 		all += "\r\n" + clearRest
 	}
-	return all + up(rows-len(lines))
+	_, err := io.WriteString(w, all+up(rows-len(lines)))
+	d.gone = err != nil
 }
 
-// clearRest clears from the cursor to the end of the line (ECMA-48 EL).
-const clearRest = "\x1b[K"
-
-// Erase takes the table away, so that what is printed next stands on a clean line.
-func (s *Scoreboard) Erase() {
-	if len(s.drawn) > 0 && !s.gone {
-		s.write(s.drawn.frame([]string{""}, s.Opts.now()))
-		s.drawn = nil
+// erase clears what is drawn.
+func (d *drawn) erase(w io.Writer, opts Options) {
+	if len(d.widths) > 0 {
+		d.draw(w, opts.now(), "")
+		d.widths = nil
 	}
-}
-
-func (s *Scoreboard) write(text string) {
-	_, err := io.WriteString(s.W, text)
-	s.gone = err != nil
 }
 
 // up moves the cursor up (ECMA-48 CUU).
@@ -99,30 +101,22 @@ func scoreLines(standing result.Standing, opts Options) []string {
 	if room < 1 || len(standing.Cells) == 0 {
 		return lines
 	}
-	order := make([]int, len(standing.Cells))
-	for i := range order {
-		order[i] = i
+	cells := slices.Clone(standing.Cells)
+	if len(cells) <= room {
+		return append(lines, scoreRows(standing, cells, opts)...)
 	}
-	more := ""
-	if len(order) > room {
-		rank := func(cell int) int {
-			switch {
-			case standing.Cells[cell].Baseline:
-				return 0
-			case standing.Cells[cell].Open:
-				return 1
-			}
-			return 2
+	rank := func(cell result.StandingCell) int {
+		switch {
+		case cell.Baseline:
+			return 0
+		case cell.Open:
+			return 1
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return rank(a) - rank(b) })
-		more = fmt.Sprintf("  … and %d more", len(order)-room+1)
-		order = order[:room-1]
+		return 2
 	}
-	lines = append(lines, scoreRows(standing, order, opts)...)
-	if more != "" {
-		lines = append(lines, more)
-	}
-	return lines
+	slices.SortStableFunc(cells, func(a, b result.StandingCell) int { return rank(a) - rank(b) })
+	lines = append(lines, scoreRows(standing, cells[:room-1], opts)...)
+	return append(lines, fmt.Sprintf("  … and %d more", len(cells)-room+1))
 }
 
 // scoreHead tells how far the run is, with what matters most first: a narrow terminal cuts its end.
@@ -167,12 +161,11 @@ func soFar(v stats.Verdict) string {
 }
 
 // scoreRows are the titles and the rows of some cells. Names are shortened where the rest would not fit.
-func scoreRows(standing result.Standing, order []int, opts Options) []string {
+func scoreRows(standing result.Standing, cells []result.StandingCell, opts Options) []string {
 	t := table.Table{}
 	t.Add("cell", cmp.Or(standing.Label, "time"), "difference", "verdict")
-	names := make([]string, len(order))
-	for i, n := range order {
-		cell := standing.Cells[n]
+	names := make([]string, len(cells))
+	for i, cell := range cells {
 		var figure table.Value
 		switch v := standing.Control; {
 		case cell.Seconds <= 0:
@@ -198,22 +191,19 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 // scoreVerdicts returns the verdict on the figure that decides when the run stops, and each decided verdict on another
 // figure that differs from it.
 func scoreVerdicts(cell result.StandingCell, figures []result.Figure, opts Options) string {
-	words := scoreVerdict(cell, opts)
+	painted := func(kind stats.Kind) string { return opts.Paint(KindColour(kind), string(kind)) }
+	words := painted(cell.Verdict.Kind)
+	switch {
+	case cell.Baseline:
+		words = "baseline"
+	case cell.Open:
+		words = "open"
+	}
 	for _, figure := range figures {
 		v, judged := cell.Verdicts[figure.Column]
 		if judged && !figure.Second && v.Kind != stats.CantTell && v.Kind != cell.Verdict.Kind {
-			words += " · " + figure.Label + " " + opts.Paint(KindColour(v.Kind), string(v.Kind))
+			words += " · " + figure.Label + " " + painted(v.Kind)
 		}
 	}
 	return words
-}
-
-func scoreVerdict(cell result.StandingCell, opts Options) string {
-	switch {
-	case cell.Baseline:
-		return "baseline"
-	case cell.Open:
-		return "open"
-	}
-	return opts.Paint(KindColour(cell.Verdict.Kind), string(cell.Verdict.Kind))
 }

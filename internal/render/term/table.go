@@ -2,17 +2,22 @@ package term
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
-
-	pretty "github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"gorun/internal/table"
 )
 
 // leastWords is the narrowest column in which verdicts can be read: "slower: +1.1% to +2.9%," fits.
 const leastWords = 28
+
+// wordColumn is the last column of a sheet, if that has words: these may be broken into lines.
+type wordColumn struct {
+	title string
+	words []table.Words // by row; nil: the sheet has none
+	width int           // of the longest phrase, with the gap before it
+}
 
 // Table lays out a table in opts.Width columns. Where there is no room, ranges give way first, then the columns of the highest
 // rank, then the rows' names stand for what tells them apart. What is still too wide is set below each other.
@@ -31,120 +36,125 @@ func Table(t table.Table, opts Options) string {
 			}
 		}
 	}
-	words := longestWords(sheet)
+	sheet, words := splitWords(sheet)
+	least := min(words.width, 2+leastWords)
+	wanted := words.width
 	if opts.Verbose {
-		words = min(words, 2+leastWords) // they may take several lines
+		wanted = least // they may take several lines
 	}
-	fits := func(words int) bool { return width(sheet)+words <= opts.Columns() || t.Whole }
-	if !fits(words) {
-		sheet = without(sheet, func(c table.SheetColumn) bool { return c.Range })
+	room := opts.Columns()
+	if t.Whole {
+		room = math.MaxInt
 	}
-	for words = min(words, 2+leastWords); !fits(words); {
+	fits := func(words int) bool { return width(sheet)+words <= room }
+	if !fits(wanted) {
+		sheet = only(sheet, func(_ int, c table.SheetColumn) bool { return !c.Range })
+	}
+	for !fits(least) {
 		last := slices.MaxFunc(sheet.Columns, func(a, b table.SheetColumn) int { return cmp.Compare(a.Rank, b.Rank) })
 		if last.Rank == 0 {
-			sheet = named(t, sheet, opts)
+			sheet = named(t, sheet, least, opts)
 			break
 		}
 		notes = append(notes, last.Notes...)
-		sheet = without(sheet, func(c table.SheetColumn) bool { return c.Title == last.Title && c.Rank == last.Rank })
+		sheet = only(sheet, func(_ int, c table.SheetColumn) bool { return c.Title != last.Title || c.Rank != last.Rank })
 	}
-	block := ""
+	var blocks []string
+	parts := parts(sheet, room)
+	for _, part := range parts[:len(parts)-1] {
+		blocks = append(blocks, grid(part))
+	}
+	block := Page(append(blocks, words.beside(parts[len(parts)-1], opts)))
 	if t.Title != "" {
-		block = Title(t.Title, opts)
+		block = Title(t.Title, opts) + block
 	}
-	block += lines(sheet, fits(0), opts)
 	for _, note := range notes {
 		block += Paragraph("  ", note, opts.Columns()-2)
 	}
 	return block
 }
 
-// lines lays out a sheet. Words stand in its last column, or below their rows if they have no room there. A sheet that does not fit
-// without them is set in parts.
-func lines(sheet table.Sheet, fits bool, opts Options) string {
-	at := wordsAt(sheet)
-	if at < 0 {
-		return Page(parts(sheet, fits, opts))
+// splitWords takes the words from a sheet.
+func splitWords(sheet table.Sheet) (rest table.Sheet, words wordColumn) {
+	last := len(sheet.Columns) - 1
+	if !slices.ContainsFunc(sheet.Rows, func(row []table.Cell) bool { return row[last].Words != nil }) {
+		return sheet, words
 	}
-	room := opts.Columns() - width(sheet) - 2
-	switch {
-	case room >= longestWords(sheet)-2 || room >= leastWords:
-	case !fits && len(sheet.Columns) > 2:
-		room = max(12, opts.Columns()-columnWidth(sheet, 0)-2)
-	default:
-		rest := withoutWords(sheet)
-		all := slices.Collect(strings.Lines(grid(rest)))
-		head := len(all) - len(sheet.Rows) // 0 without titles
-		block := strings.Join(all[:head], "")
-		for i, row := range sheet.Rows {
-			block += all[head+i]
-			for _, line := range WrapPhrases(row[at].Words, opts.Columns()-4, opts) {
-				block += "    " + line + "\n"
-			}
-		}
-		return block
-	}
+	words.title = sheet.Columns[last].Title
+	words.width = 2 + Width(words.title)
 	for _, row := range sheet.Rows {
-		row[at].Text = strings.Join(WrapPhrases(row[at].Words, room, opts), "\n")
+		words.words = append(words.words, row[last].Words)
+		for _, phrase := range row[last].Words {
+			words.width = max(words.width, 2+Width(phrase.Text))
+		}
 	}
-	return Page(parts(sheet, fits, opts))
+	return only(sheet, func(n int, _ table.SheetColumn) bool { return n < last }), words
 }
 
-// parts lays out a sheet whose columns, where they do not fit, are set below each other, with the first before each part.
-func parts(sheet table.Sheet, fits bool, opts Options) (blocks []string) {
-	if fits && wordsAt(sheet) < 0 || len(sheet.Columns) == 1 {
-		return []string{grid(sheet)}
+// beside lays out a sheet with its words in a last column, or below its rows if they have no room there.
+func (w wordColumn) beside(sheet table.Sheet, opts Options) string {
+	if w.words == nil {
+		return grid(sheet)
 	}
-	used, first := columnWidth(sheet, 0), columnWidth(sheet, 0)
-	from := 1
-	part := func(to int) {
-		n := -1
-		blocks = append(blocks, grid(without(sheet, func(table.SheetColumn) bool { n++; return n > 0 && (n < from || n >= to) })))
-		from, used = to, first
+	if room := opts.Columns() - width(sheet) - 2; room >= min(w.width-2, leastWords) {
+		sheet.Columns = append(sheet.Columns, table.SheetColumn{Column: table.Column{Title: w.title}})
+		for i := range sheet.Rows {
+			sheet.Rows[i] = append(sheet.Rows[i], table.Cell{Text: strings.Join(WrapPhrases(w.words[i], room, opts), "\n")})
+		}
+		return grid(sheet)
 	}
+	lines := slices.Collect(strings.Lines(grid(sheet)))
+	head := len(lines) - len(sheet.Rows) // 0 without titles
+	for i, words := range w.words {
+		for _, line := range WrapPhrases(words, opts.Columns()-4, opts) {
+			lines[head+i] += "    " + line + "\n"
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// parts returns a sheet, or where it is too wide, several of it, each with its first column.
+func parts(sheet table.Sheet, room int) (parts []table.Sheet) {
+	if width(sheet) <= room {
+		return []table.Sheet{sheet}
+	}
+	from, used := 1, columnWidth(sheet, 0)
 	for n := range sheet.Columns[1:] {
-		if wide := columnWidth(sheet, n+1); used > first && used+wide > opts.Columns() {
-			part(n + 1)
-			used += wide
+		n++
+		if wide := columnWidth(sheet, n); n > from && used+wide > room {
+			parts = append(parts, only(sheet, func(i int, _ table.SheetColumn) bool { return i == 0 || from <= i && i < n }))
+			from, used = n, columnWidth(sheet, 0)+wide
 		} else {
 			used += wide
 		}
 	}
-	part(len(sheet.Columns))
-	return blocks
+	return append(parts, only(sheet, func(i int, _ table.SheetColumn) bool { return i == 0 || i >= from }))
 }
 
-// grid lays out a sheet under its columns' titles, without rules. Without any title there is no heading line.
+// grid lays out a sheet under its columns' titles, without rules. Without any title there is no heading line. Of the last column, a cell
+// may have several lines.
 func grid(sheet table.Sheet) string {
-	w := pretty.NewWriter()
-	var header pretty.Row
-	var configs []pretty.ColumnConfig
-	titled := false
-	for n, c := range sheet.Columns {
-		align := text.AlignLeft
-		if c.Right {
-			align = text.AlignRight
+	var block strings.Builder
+	add := func(text func(n int) string) {
+		line, used := "", 0
+		for n, c := range sheet.Columns {
+			text, wide := text(n), columnWidth(sheet, n)
+			if c.Right {
+				line = Pad(line, used+wide-Width(text)) + text
+			} else {
+				line = Pad(line, used+2) + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", used+2))
+			}
+			used += wide
 		}
-		configs = append(configs, pretty.ColumnConfig{Number: n + 1, Align: align, AlignHeader: align})
-		header, titled = append(header, c.Title), titled || c.Title != ""
+		block.WriteString(line + "\n")
 	}
-	w.SetColumnConfigs(configs)
-	if titled {
-		w.AppendHeader(header)
+	if slices.ContainsFunc(sheet.Columns, func(c table.SheetColumn) bool { return c.Title != "" }) {
+		add(func(n int) string { return sheet.Columns[n].Title })
 	}
 	for _, row := range sheet.Rows {
-		var cells pretty.Row
-		for _, cell := range row {
-			cells = append(cells, cell.Text)
-		}
-		w.AppendRow(cells)
+		add(func(n int) string { return row[n].Text })
 	}
-	style := pretty.StyleDefault
-	style.Options = pretty.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
-	style.Format.Header = text.FormatDefault // it upper-cases otherwise, and "µs" would become "ΜS"
-	w.SetStyle(style)
-	return TrimLines(w.Render())
+	return TrimLines(block.String())
 }
 
 // columnWidth returns the columns of the screen that a column of a sheet takes, with its gap.
@@ -158,38 +168,12 @@ func columnWidth(sheet table.Sheet, n int) int {
 	return 2 + widest
 }
 
-// width returns the columns of the screen that a sheet takes without its words.
+// width returns the columns of the screen that a sheet takes.
 func width(sheet table.Sheet) (sum int) {
 	for n := range sheet.Columns {
-		if n != wordsAt(sheet) {
-			sum += columnWidth(sheet, n)
-		}
+		sum += columnWidth(sheet, n)
 	}
 	return sum
-}
-
-// wordsAt returns the index of the column of a sheet that has words; -1: there is none.
-func wordsAt(sheet table.Sheet) int {
-	at := -1
-	for _, row := range sheet.Rows {
-		at = max(at, slices.IndexFunc(row, func(c table.Cell) bool { return c.Words != nil }))
-	}
-	return at
-}
-
-// longestWords returns the width of the longest phrase of a sheet, or of the title above, with the gap before it; 0: it has no words.
-func longestWords(sheet table.Sheet) int {
-	at := wordsAt(sheet)
-	if at < 0 {
-		return 0
-	}
-	longest := Width(sheet.Columns[at].Title)
-	for _, row := range sheet.Rows {
-		for _, phrase := range row[at].Words {
-			longest = max(longest, Width(phrase.Text))
-		}
-	}
-	return 2 + longest
 }
 
 const (
@@ -212,49 +196,38 @@ func bar(share float64, opts Options) string {
 	return opts.Paint(Green, drawn)
 }
 
-// without returns the sheet without some columns.
-func without(sheet table.Sheet, gone func(table.SheetColumn) bool) (left table.Sheet) {
+// only returns the sheet with some of its columns.
+func only(sheet table.Sheet, kept func(n int, c table.SheetColumn) bool) (left table.Sheet) {
 	left.Rows = make([][]table.Cell, len(sheet.Rows))
 	for n, c := range sheet.Columns {
-		if gone(c) {
-			continue
-		}
-		left.Columns = append(left.Columns, c)
-		for i, row := range sheet.Rows {
-			left.Rows[i] = append(left.Rows[i], row[n])
+		if kept(n, c) {
+			left.Columns = append(left.Columns, c)
+			for i, row := range sheet.Rows {
+				left.Rows[i] = append(left.Rows[i], row[n])
+			}
 		}
 	}
 	return left
 }
 
-// withoutWords returns the sheet without its column of words.
-func withoutWords(sheet table.Sheet) table.Sheet {
-	n, at := -1, wordsAt(sheet)
-	return without(sheet, func(table.SheetColumn) bool { n++; return n == at })
-}
-
 // named returns the sheet with the names of the rows in place of the columns that tell them apart; the names are cut where they do
-// not fit either.
-func named(t table.Table, sheet table.Sheet, opts Options) table.Sheet {
-	names, titled := make([]string, len(t.Rows)), false
+// not fit either, beside words of this width.
+func named(t table.Table, sheet table.Sheet, words int, opts Options) table.Sheet {
+	names := make([]string, len(t.Rows))
 	for i, row := range t.Rows {
 		if names[i] = row.Name; row.Name == "" {
 			return sheet
 		}
 	}
-	for _, c := range sheet.Columns {
-		titled = titled || c.Title != ""
-	}
-	sheet = without(sheet, func(c table.SheetColumn) bool { return c.Label })
-	least := min(longestWords(sheet), 2+leastWords)
-	for i, name := range Apart(names, max(12, opts.Columns()-width(sheet)-max(4, 2+least))) {
-		sheet.Rows[i] = slices.Insert(sheet.Rows[i], 0, table.Cell{Text: name})
-	}
 	title := ""
-	if titled {
+	if slices.ContainsFunc(sheet.Columns, func(c table.SheetColumn) bool { return c.Title != "" }) {
 		title = "cell"
 	}
-	sheet.Columns = slices.Insert(sheet.Columns, 0, table.SheetColumn{Column: table.Column{Title: title, Label: true}})
+	sheet = only(sheet, func(_ int, c table.SheetColumn) bool { return !c.Label })
+	for i, name := range Apart(names, max(12, opts.Columns()-width(sheet)-max(4, words))) {
+		sheet.Rows[i] = slices.Insert(sheet.Rows[i], 0, table.Cell{Text: name})
+	}
+	sheet.Columns = slices.Insert(sheet.Columns, 0, table.SheetColumn{Column: table.Column{Title: title}})
 	return sheet
 }
 
@@ -263,7 +236,7 @@ func MarkdownTable(t table.Table) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	sheet := without(t.Sheet(), func(c table.SheetColumn) bool { return c.Range || c.Bar })
+	sheet := only(t.Sheet(), func(_ int, c table.SheetColumn) bool { return !c.Range && !c.Bar })
 	heading, rule := "|", "|"
 	for _, c := range sheet.Columns {
 		heading += " " + EscapeMarkdown(c.Title) + " |"

@@ -49,7 +49,8 @@ func TestTableGivesWay(t *testing.T) {
 	}
 	assert.Contains(t, Table(judgedTable(), Options{Width: 30}),
 		"\n  cell     time  verdict\n  xadd  2.00 ms  the same\n", "names stand for labels")
-	assert.Contains(t, Table(judgedTable(), Options{Width: 24}), "\n  cell     time\n  xadd  2.00 ms\n    the same\n", "words below their rows")
+	assert.Contains(t, Table(judgedTable(), Options{Width: 24}),
+		"\n  cell     time\n  xadd  2.00 ms\n    the same\n", "words below their rows")
 	assert.Equal(t, ""+
 		"  a      first\n  1  something\n\n"+
 		"  a     second\n  1  different\n", Table(table.Of([]int{1}).
@@ -57,6 +58,9 @@ func TestTableGivesWay(t *testing.T) {
 		With("first", func(int) table.Value { return table.Given("something") }).
 		With("second", func(int) table.Value { return table.Given("different") }).
 		Table("", ""), Options{Width: 20}))
+	assert.Equal(t, "  name\n    some words that\n      have no room\n", Table(table.Table{Columns: make([]table.Column, 2), Rows: []table.Row{
+		{Values: []table.Value{table.Text("name"), table.Words{{Text: "some words that have no room"}}}},
+	}}, Options{Width: 20}), "without titles")
 	assert.Empty(t, Table(table.Table{Columns: []table.Column{{Title: "a"}}}, Options{}), "without rows")
 	one := table.Of([]int{7}).With("a", func(n int) table.Value { return table.Count(n) }).Table("", "")
 	assert.Equal(t, "  a\n  7\n", Table(one, Options{}))
@@ -68,34 +72,31 @@ func TestTableKeepsItsWidth(t *testing.T) {
 		word := rapid.StringMatching(`[a-z]{0,9}`)
 		values := rapid.OneOf(
 			rapid.Just[table.Value](nil), rapid.Map(word, func(s string) table.Value { return table.Text(s) }),
-			rapid.Map(rapid.IntRange(0, 1e6), func(n int) table.Value { return table.Count(n) }),
 			rapid.Map(rapid.Float64Range(0, 1e4), func(x float64) table.Value {
 				return table.Spread{Median: x, Least: x / 2, Most: x * 3, Unit: column.Seconds}
 			}),
 		)
-		in := table.Table{Title: rapid.StringMatching(`[a-z ]*`).Draw(t, "title"), Notes: []string{rapid.StringMatching(`([a-z]{1,9} ){0,20}`).Draw(t, "note")}}
+		in := table.Table{Title: rapid.StringMatching(`[a-z ]*`).Draw(t, "title"), Rows: make([]table.Row, 2)}
+		named, judged := rapid.Bool().Draw(t, "named"), rapid.Bool().Draw(t, "judged")
 		for range rapid.IntRange(1, 9).Draw(t, "columns") {
 			in.Columns = append(in.Columns, table.Column{
 				Title: word.Draw(t, "title"), Rank: rapid.IntRange(0, 2).Draw(t, "rank"), Label: rapid.Bool().Draw(t, "label"),
 			})
+			for i := range in.Rows {
+				in.Rows[i].Values = append(in.Rows[i].Values, values.Draw(t, "value"))
+			}
 		}
-		judged := rapid.Bool().Draw(t, "judged")
-		if judged {
-			in.Columns = append(in.Columns, table.Column{Title: "verdict"})
-		}
-		named := rapid.Bool().Draw(t, "named")
-		for range rapid.IntRange(1, 4).Draw(t, "rows") {
-			row := table.Row{}
+		for i := range in.Rows {
+			row := &in.Rows[i]
 			if named {
 				row.Name = rapid.StringMatching(`[a-z -]{1,60}`).Draw(t, "name")
 			}
-			for range in.Columns {
-				row.Values = append(row.Values, values.Draw(t, "value"))
-			}
 			if judged {
-				row.Values[len(row.Values)-1] = table.Words{{Text: rapid.StringMatching(`([a-z]{1,60} ){0,9}`).Draw(t, "words")}}
+				row.Values = append(row.Values, table.Words{{Text: rapid.StringMatching(`([a-z]{1,60} ){0,9}`).Draw(t, "words")}})
 			}
-			in.Rows = append(in.Rows, row)
+		}
+		if judged {
+			in.Add("verdict")
 		}
 		width := rapid.IntRange(40, 130).Draw(t, "width")
 		for line := range strings.Lines(Table(in, Options{Width: width, Verbose: rapid.Bool().Draw(t, "verbose")})) {
@@ -106,17 +107,10 @@ func TestTableKeepsItsWidth(t *testing.T) {
 
 func TestBar(t *testing.T) {
 	opts := Options{Terminal: true, Width: barFrom + 16}
-	for _, c := range []struct {
-		share float64
-		want  string
-	}{
-		{0, ""},
-		{-1, ""},
-		{1.0 / 128, "▏"},
-		{0.5 + 3.0/128, strings.Repeat("█", 8) + "▍"},
-		{1.7, strings.Repeat("█", 16)},
+	for share, want := range map[float64]string{
+		-1: "", 0: "", 1.0 / 128: "▏", 0.5 + 3.0/128: "████████▍", 1.7: strings.Repeat("█", 16),
 	} {
-		assert.Equal(t, c.want, bar(c.share, opts), "%v", c.share)
+		assert.Equal(t, want, bar(share, opts), "%v", share)
 	}
 	assert.Empty(t, bar(1, Options{Terminal: true, Width: barFrom + minBar - 1}))
 	assert.Equal(t, maxBar, Width(bar(1, Options{Terminal: true, Width: 500})))

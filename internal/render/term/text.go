@@ -128,9 +128,6 @@ func Shorten(list string, limit int) string {
 	return list[:strings.LastIndexByte(list[:limit], ',')+1] + "…"
 }
 
-// Phrase is a piece of text in one tone.
-type Phrase = table.Phrase
-
 // colours are those of tones. A plain one has none.
 var colours = map[table.Tone]Colour{
 	table.Strong: Bold, table.Faint: Dim, table.Good: Green, table.Bad: Red, table.Doubt: Yellow,
@@ -140,7 +137,7 @@ var colours = map[table.Tone]Colour{
 func KindColour(kind stats.Kind) Colour { return colours[table.ToneOf(kind)] }
 
 // WrapPhrases returns the phrases as lines of at most this width; continuation lines of a phrase are indented.
-func WrapPhrases(phrases []Phrase, width int, opts Options) []string {
+func WrapPhrases(phrases []table.Phrase, width int, opts Options) []string {
 	var lines []string
 	for _, phrase := range phrases {
 		words := strings.Fields(phrase.Text)
@@ -161,5 +158,5 @@ func WrapPhrases(phrases []Phrase, width int, opts Options) []string {
 
 // Title stands above a block.
 func Title(title string, opts Options) string {
-	return strings.Join(WrapPhrases([]Phrase{{Text: title, Tone: table.Strong}}, opts.Columns(), opts), "\n") + "\n"
+	return strings.Join(WrapPhrases([]table.Phrase{{Text: title, Tone: table.Strong}}, opts.Columns(), opts), "\n") + "\n"
 }

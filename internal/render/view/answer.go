@@ -48,14 +48,14 @@ func Sentences(statements []Statement) string {
 func AnswerBlock(statements []Statement, opts term.Options) string {
 	var block strings.Builder
 	for i, s := range statements {
-		phrase, indent := term.Phrase{Text: s.Text}, "  "
+		phrase, indent := table.Phrase{Text: s.Text}, "  "
 		if i == 0 {
 			phrase.Tone, indent = table.Strong, ""
 		}
 		if len(s.Rows) > 0 {
 			indent = ""
 		}
-		for _, line := range term.WrapPhrases([]term.Phrase{phrase}, opts.Columns()-len(indent), opts) {
+		for _, line := range term.WrapPhrases([]table.Phrase{phrase}, opts.Columns()-len(indent), opts) {
 			block.WriteString(indent + line + "\n")
 		}
 		block.WriteString(term.Table(s.table(), opts))

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"strings"
 
 	"gorun/internal/render/term"
@@ -61,13 +62,13 @@ func (s Shape) Series(run *result.Run) SeriesSet {
 				ns, _ := s.Compared.Number(sample)
 				p.Seconds = ns / 1e9
 			}
-			if !(p.Seconds > 0 && p.Seconds < 1e18) { // nothing was measured, or it cannot be drawn; its series is there
-				continue
-			}
 			if sample.Slot != nil {
 				p.At, p.Control = sample.Elapsed, sample.Control
 			} else {
 				set.Timed = false
+			}
+			if !(p.Seconds > 1e-18 && p.Seconds < 1e18 && math.Abs(p.At) < 1e18) {
+				continue // nothing was measured, or it cannot be drawn; its series is there
 			}
 			series.Points = append(series.Points, p)
 		}
