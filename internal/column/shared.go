@@ -48,15 +48,11 @@ func TimeP() (times List) {
 	return times
 }
 
+// Signals are what was counted of a sample's disturbances. They are not of the experiment's figures: in CSV, they come last.
+var Signals = of(Column{}, func(s *result.Sample) *result.Signals { return &s.Quality.Signals })
+
 // Faults count page faults.
-var Faults = List{
-	Derived(Column{
-		Name: "minor_faults", Label: "page faults, minor", Unit: Count, Meaning: "The page faults that needed no reading from a disk.",
-	}, func(s *result.Sample) *uint64 { return s.Quality.Signals.MinorFaults }),
-	Derived(Column{
-		Name: "major_faults", Label: "page faults, major", Unit: Count, Meaning: "The page faults that needed reading from a disk.",
-	}, func(s *result.Sample) *uint64 { return s.Quality.Signals.MajorFaults }),
-}
+var Faults = List{Signals.Get("minor_faults"), Signals.Get("major_faults")}
 
 // Plain returns columns that the table always shows.
 func (l List) Plain() List {
@@ -69,21 +65,8 @@ func (l List) Plain() List {
 
 // Switches count how often threads left a CPU, and Workers describe the workers of a pool.
 var (
-	Switches = List{
-		Derived(Column{
-			Name: "migrations", Label: "migrations of threads", Unit: Count, Bench: "migrations/op",
-			Meaning: "The moves of threads between CPUs, as the kernel counts them.",
-		}, func(s *result.Sample) *uint64 { return s.Quality.Signals.Migrations }),
-		Derived(Column{
-			Name: "voluntary_switches", Verbose: true, Label: "switches, voluntary", Unit: Count,
-			Meaning: "How often a thread gave up its CPU to wait.",
-		}, func(s *result.Sample) *uint64 { return s.Quality.Signals.VoluntarySwitches }),
-		Derived(Column{
-			Name: "involuntary_switches", Verbose: true, Label: "switches, involuntary", Unit: Count, Bench: "involuntary-switches/op",
-			Meaning: "How often the kernel took a thread off its CPU.",
-		}, func(s *result.Sample) *uint64 { return s.Quality.Signals.InvoluntarySwitches }),
-	}
-	Workers = of(Column{}, func(s *result.Sample) *result.Workers { return s.Workers })
+	Switches = List{Signals.Get("migrations"), Signals.Get("voluntary_switches"), Signals.Get("involuntary_switches")}
+	Workers  = of(Column{}, func(s *result.Sample) *result.Workers { return s.Workers })
 )
 
 // Common returns the columns that every experiment has, also one that this gorun does not know.

@@ -37,13 +37,7 @@ type row struct {
 
 // median returns that of a column; false where no sample has it.
 func (r *row) median(of column.Column) (float64, bool) {
-	var all []float64
-	for i := range r.samples {
-		if x, ok := of.Number(&r.samples[i]); ok {
-			all = append(all, x)
-		}
-	}
-	spread, ok := view.SpreadAmong(all)
+	spread, ok := view.SpreadOf(r.samples, of)
 	return spread.Median, ok
 }
 

@@ -77,7 +77,7 @@ func comparisonHeading(c *result.Comparison, opts term.Options) string {
 		if i > 1 {
 			continue
 		}
-		hosts[i] = hostParts(&result.Run{Host: origin.Host, Tool: origin.Tool}, view.Spec{})
+		hosts[i] = HostParts(&result.Run{Host: origin.Host, Tool: origin.Tool})
 	}
 	if strings.Join(hosts[0], " · ") == strings.Join(hosts[1], " · ") {
 		return block + labelled("  on ", hosts[0], opts)

@@ -10,6 +10,7 @@ import (
 	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
+	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -90,13 +91,22 @@ func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	if drawn := v.Of(run.Experiment).Drawn; drawn != nil {
 		blocks = append(blocks, drawn(run, options, opts))
 	}
-	for _, t := range tables {
+	for _, t := range append(tables, view.Quality(run, opts.Verbose)...) {
 		blocks = append(blocks, term.Table(t, opts))
 	}
-	blocks = append(blocks, view.QualityBlock(run, opts), v.findingsBlock(run, opts),
+	blocks = append(blocks, interrupted(run, opts), v.findingsBlock(run, opts),
 		v.howBlock(run, options, opts), warningsBlock(run.Warnings, opts))
 	_, err = io.WriteString(w, term.Page(blocks))
 	return err
+}
+
+// interrupted tells that there could be more.
+func interrupted(run *result.Run, opts term.Options) string {
+	if !run.Partial {
+		return ""
+	}
+	return term.Paragraph(opts.Paint(term.Yellow, "interrupted")+": ",
+		"what is shown was measured, and more was planned", opts.Columns())
 }
 
 // Answer returns the findings of a run, the answer first.
@@ -137,7 +147,7 @@ func (v Views) howBlock(run *result.Run, options view.Spec, opts term.Options) s
 	if placed := placementText(run.Samples, opts); placed != "" {
 		block += term.Paragraph("  placement ", placed, width)
 	}
-	return block + flowed(hostParts(run, options), width) + chosenLines(run.Cells, width)
+	return block + flowed(HostParts(run), width) + chosenLines(run.Cells, width)
 }
 
 // flowed returns parts in lines that are indented.
@@ -286,36 +296,21 @@ func requests(samples []result.Sample) int {
 	return len(asked)
 }
 
-// hostParts is the machine, and the share of it that the run used.
-func hostParts(run *result.Run, options view.Spec) []string {
+// HostParts is the machine, and the share of it that the run used.
+func HostParts(run *result.Run) []string {
 	host := &run.Host
 	var parts []string
-	if host.CPUModel != "" {
-		parts = append(parts, strings.Join(strings.Fields(host.CPUModel), " "))
+	if model := chart.CPUModel(*host); model != "" {
+		parts = append(parts, model)
 	}
-	cpus := fmt.Sprintf("%d CPUs", host.CPUs)
-	share := options.Text("cpus")
-	if share == "" {
-		share = host.Allowed
+	cpus, share := fmt.Sprintf("%d CPUs", host.CPUs), host.Allowed
+	if options, err := view.SpecOf(run.Spec); err == nil {
+		share = cmp.Or(options.Text("cpus"), share)
 	}
 	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {
 		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, term.Shorten(used.String(), 24))
 	}
-	parts = append(parts, cpus)
-	system := strings.TrimSpace(host.OS + " " + host.Kernel)
-	if host.Conditions != nil {
-		return append(append(parts, host.Conditions...), system, run.Tool.Go)
-	}
-	if host.Nodes > 1 { // a journal from before the conditions
-		parts = append(parts, fmt.Sprintf("%d nodes", host.Nodes))
-	}
-	if host.CPUQuota != nil {
-		parts = append(parts, "quota "+units.Ratio(*host.CPUQuota)+" CPUs")
-	}
-	if host.Hypervisor {
-		system += " (virtual machine)"
-	}
-	return append(parts, system, run.Tool.Go)
+	return append(append(append(parts, cpus), host.Conditions...), strings.TrimSpace(host.OS+" "+host.Kernel), run.Tool.Go)
 }
 
 // FindingsTitle is the heading of a run's findings.

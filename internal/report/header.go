@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorun/internal/render"
-	"gorun/internal/render/chart"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
@@ -73,43 +72,13 @@ func factsOf(inputs []Input) (facts []fact) {
 // runName distinguishes a run of several.
 func runName(i int, in Input) string { return fmt.Sprintf("%d, %s", i+1, filepath.Base(in.File)) }
 
-// certainty says how many samples were disturbed, and how sure the verdicts are.
+// certainty says how many samples are not valid, and how sure the verdicts are.
 func certainty(run *result.Run) string {
-	counts := map[result.Verdict]int{}
-	for i := range run.Samples {
-		counts[run.Samples[i].Quality.Verdict]++
+	text := "None of " + units.Things(len(run.Samples), "sample") + " was disturbed"
+	if len(run.Samples) == 0 {
+		text = "No sample was taken"
 	}
-	n := len(run.Samples)
-	var text string
-	switch {
-	case n == 0:
-		return "No sample was taken."
-	case counts[result.Valid] == n:
-		text = "None of " + units.Things(n, "sample") + " was disturbed."
-	case counts[result.Invalid] == 0:
-		text = fmt.Sprintf("%d of %s disturbed (suspect)", counts[result.Suspect], units.Things(n, "sample"))
-	default:
-		text = fmt.Sprintf("%d of %s disturbed (suspect), %d invalid and not used", counts[result.Suspect], units.Things(n, "sample"),
-			counts[result.Invalid])
-	}
-	for _, v := range []result.Verdict{result.Invalid, result.Suspect} {
-		if reasons := view.Reasons(run.Samples, v); len(reasons) > 0 {
-			text += ": " + reasons[0].Text + "."
-			break
-		}
-	}
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	short := 0
-	for _, s := range run.Samples {
-		if s.Quality.Signals.OtherSeconds == nil && s.Quality.Verdict != result.Invalid {
-			short++
-		}
-	}
-	if short > 0 {
-		text += fmt.Sprintf(" What other programs took is not known of %s.", units.Things(short, "sample"))
-	}
+	text = cmp.Or(view.Doubtful(run.Samples), text) + "."
 	if m := run.Matrix; m != nil && slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Verdict != nil }) {
 		text += fmt.Sprintf(" The probability of any false verdict is at most %s; a difference up to %s counts as none.",
 			units.Share(m.Alpha), units.Share(m.Margin))
@@ -117,20 +86,13 @@ func certainty(run *result.Run) string {
 	return text
 }
 
-// machine names the machine, and the CPUs that the run was given.
+// machine names the machine, and the share of it that the run used.
 func machine(run *result.Run) string {
-	h := run.Host
-	parts := slices.DeleteFunc([]string{h.Hostname, chart.CPUModel(h)}, func(text string) bool { return text == "" })
-	if h.CPUs > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s (%s)", h.CPUs, units.Things(max(h.Online, h.CPUs), "CPU"), h.Allowed))
+	parts := render.HostParts(run)
+	if run.Host.Hostname != "" {
+		parts = append([]string{run.Host.Hostname}, parts...)
 	}
-	if h.Nodes > 1 {
-		parts = append(parts, units.Things(h.Nodes, "NUMA node"))
-	}
-	if h.Hypervisor {
-		parts = append(parts, "virtual machine")
-	}
-	return strings.Join(append(parts, strings.TrimSpace(cmp.Or(h.OS, "linux")+" "+h.Kernel)), " · ")
+	return strings.Join(parts, " · ")
 }
 
 // date is when the run began.

@@ -62,7 +62,6 @@ type section struct {
 	Partial       bool
 	Tables        []sheet
 	Lines         sheet
-	Control       string
 	Findings      []result.Finding
 	FindingsTitle string
 	Warnings      []result.Warning
@@ -132,15 +131,12 @@ func sectionOf(anchor string, in Input, views render.Views, several bool) sectio
 		Tables:   sheets(append(views.Tables(run, false), contrasts(run), unsupported(run, of))...),
 		Lines:    sheetOf(lines(run)),
 		Findings: run.Findings, FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
-		Quality: sheets(quality(run)...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
+		Quality: sheets(append(view.Quality(run, true), disturbances(run))...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
 		Commands: sheetOf(commands(run)),
 	}
 	answer := views.Answer(run)
 	if _, cut := brief(run, answer); cut || several {
 		s.Answer = answer
-	}
-	if run.Matrix != nil && run.Matrix.Control != nil {
-		s.Control = run.Matrix.Control.String()
 	}
 	if len(run.Command) > 0 {
 		s.Command = shell.Join(append([]string{"gorun"}, run.Command...))

@@ -211,22 +211,28 @@ type Quality struct {
 
 // Signals holds the disturbances counted during a sample. Nil: not available.
 type Signals struct {
-	WatchedSeconds      float64  `json:"watched_seconds"`             // wall time in which these were counted, a little longer than the sample
-	StealSeconds        *float64 `json:"steal_seconds,omitempty"`     // /proc/stat, the allowed CPUs; nil: too short for its ticks
-	OtherSeconds        *float64 `json:"other_seconds,omitempty"`     // CPU time of everything else on the allowed CPUs, likewise
-	RunQueueSeconds     *float64 `json:"run_queue_seconds,omitempty"` // runnable but waiting, all threads alive at the end; of a command, its first thread
-	VoluntarySwitches   *uint64  `json:"voluntary_switches,omitempty"`
-	InvoluntarySwitches *uint64  `json:"involuntary_switches,omitempty"`
-	Migrations          *uint64  `json:"migrations,omitempty"`    // of threads, counted by the kernel
-	MigrationsBy        string   `json:"migrations_by,omitempty"` // "perf", or "sched-debug", which loses threads that ended
-	MinorFaults         *uint64  `json:"minor_faults,omitempty"`
-	MajorFaults         *uint64  `json:"major_faults,omitempty"`
-	ThrottledSeconds    *float64 `json:"throttled_seconds,omitempty"`    // by the cgroup's CPU quota
-	CPUPressureSeconds  *float64 `json:"cpu_pressure_seconds,omitempty"` // PSI "some"
-	StoppedSeconds      *float64 `json:"stopped_seconds,omitempty"`      // the measured processes or gorun, stopped by a signal
-	SuspendedSeconds    *float64 `json:"suspended_seconds,omitempty"`    // the machine was suspended, in which time the clocks of a sample stop
-	CanarySeconds       *float64 `json:"canary_seconds,omitempty"`       // of a fixed loop, run just before the sample
-	MHz                 *float64 `json:"mhz,omitempty"`                  // mean of the allowed CPUs at the end
+	WatchedSeconds float64 `json:"watched_seconds" figure:"s,hidden" is:"The time in which the signals were counted: a little more than the sample."`
+	// Of a sample that is too short for the ticks of /proc/stat, neither is known.
+	StealSeconds *float64 `json:"steal_seconds,omitempty" figure:"s" label:"steal by the hypervisor" is:"CPU time that the hypervisor took."`
+	OtherSeconds *float64 `json:"other_seconds,omitempty" figure:"s" label:"other programs" is:"CPU time of all else on the allowed CPUs."`
+	// Of all threads that are alive at the end; of a command, of its first thread.
+	RunQueueSeconds *float64 `json:"run_queue_seconds,omitempty" figure:"s" label:"waiting for a CPU" is:"The time of threads that were ready to run."`
+
+	VoluntarySwitches   *uint64 `json:"voluntary_switches,omitempty" figure:"count,verbose" label:"switches, voluntary" is:"How often a thread gave up its CPU to wait."`
+	InvoluntarySwitches *uint64 `json:"involuntary_switches,omitempty" figure:"count,verbose,bench=involuntary-switches/op" label:"switches, involuntary" is:"How often the kernel took a thread off its CPU."`
+	Migrations          *uint64 `json:"migrations,omitempty" figure:"count,bench=migrations/op" label:"migrations of threads" is:"The moves of threads between CPUs, as the kernel counts them."`
+	// "perf", or "sched-debug", which loses threads that ended.
+	MigrationsBy string  `json:"migrations_by,omitempty" figure:",hidden" is:"What counted the migrations."`
+	MinorFaults  *uint64 `json:"minor_faults,omitempty" figure:"count" label:"page faults, minor" is:"The page faults that needed no reading from a disk."`
+	MajorFaults  *uint64 `json:"major_faults,omitempty" figure:"count" label:"page faults, major" is:"The page faults that needed reading from a disk."`
+
+	ThrottledSeconds   *float64 `json:"throttled_seconds,omitempty" figure:"s" label:"throttled by the quota" is:"The time in which the cgroup had used up its CPU quota."`
+	CPUPressureSeconds *float64 `json:"cpu_pressure_seconds,omitempty" figure:"s" label:"CPU pressure" is:"The time in which some task waited for a CPU (PSI)."`
+	StoppedSeconds     *float64 `json:"stopped_seconds,omitempty" figure:"s" label:"stopped by a signal" is:"The time in which the measured processes or gorun were stopped."`
+	// In this time the clocks of a sample stop.
+	SuspendedSeconds *float64 `json:"suspended_seconds,omitempty" figure:"s" label:"machine suspended" is:"The time in which the machine was suspended."`
+	CanarySeconds    *float64 `json:"canary_seconds,omitempty" figure:"s" label:"a fixed loop before the sample" is:"The time of a fixed loop."`
+	MHz              *float64 `json:"mhz,omitempty" label:"clock, MHz" is:"The mean clock of the allowed CPUs at the end."`
 }
 
 // Share returns the share of the CPU time of this number of CPUs that a signal in seconds took while the signals were

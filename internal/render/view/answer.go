@@ -73,46 +73,14 @@ func (s Shape) Answer(run *result.Run) []Statement {
 		return []Statement{{Text: "Nothing was measured."}}
 	}
 	set := s.Series(run)
-	answer, known := set.answer()
-	statements := []Statement{{Text: answer + "."}}
-	if validity := Validity(run.Samples); len(set.Series) == 1 && known && validity != "" {
-		statements[0].Text = answer + ", " + validity + "."
-	} else if doubts := Doubtful(run.Samples); doubts != "" {
+	statements := []Statement{{Text: set.answer() + "."}}
+	if doubts := Doubtful(run.Samples); doubts != "" {
 		statements = append(statements, Statement{Text: doubts})
 	}
 	for _, finding := range run.Findings {
 		statements = append(statements, Statement{Text: finding.Message})
 	}
 	return statements
-}
-
-// Validity says how good the samples are that have a figure, and how many more have none: "all valid", "3 suspect", "1 suspect;
-// 2 more are invalid". It is "" if all are invalid.
-func Validity(samples []result.Sample) string {
-	counts := map[result.Verdict]int{}
-	for i := range samples {
-		counts[samples[i].Quality.Verdict]++
-	}
-	suspect, invalid := counts[result.Suspect], counts[result.Invalid]
-	text := ""
-	switch good := len(samples) - invalid; {
-	case good == 0:
-		return ""
-	case good == 1 && suspect == 1:
-		text = string(result.Suspect)
-	case good == 1:
-		text = string(result.Valid)
-	case suspect == 0:
-		text = "all valid"
-	case suspect == good:
-		text = "all suspect"
-	default:
-		text = fmt.Sprintf("%d suspect", suspect)
-	}
-	if invalid > 0 {
-		text += fmt.Sprintf("; %d more %s invalid", invalid, areOrIs(invalid))
-	}
-	return text
 }
 
 func areOrIs(n int) string {
@@ -122,8 +90,8 @@ func areOrIs(n int) string {
 	return "are"
 }
 
-// answer names the ends of what stands for cells, or sums up the samples of one. It is not known if no sample has a figure.
-func (set SeriesSet) answer() (text string, known bool) {
+// answer names the ends of what stands for cells, or sums up the samples of one.
+func (set SeriesSet) answer() string {
 	least, most := -1, -1
 	medians := make([]float64, len(set.Series))
 	for i, s := range set.Series {
@@ -140,17 +108,17 @@ func (set SeriesSet) answer() (text string, known bool) {
 	}
 	switch {
 	case least < 0:
-		return "No sample can be used", false
+		return "No sample can be used"
 	case least == most:
 		d, n := set.Series[least].Distribution()
-		return set.What + " " + Samples(d, n, units.Seconds), true
+		return set.What + " " + Samples(d, n, units.Seconds)
 	}
-	text = fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
+	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
 		units.Seconds(medians[least]), set.Series[most].Name, units.Seconds(medians[most]))
 	if medians[least] > 0 {
 		text += ", " + units.Digits(medians[most]/medians[least]) + " times as long"
 	}
-	return text, true
+	return text
 }
 
 // Samples says what n samples had: their median, and between what they lie.
@@ -247,12 +215,7 @@ func Doubtful(samples []result.Sample) string {
 		if len(reasons) == 0 {
 			continue
 		}
-		n := 0
-		for i := range samples {
-			if samples[i].Quality.Verdict == v {
-				n++
-			}
-		}
+		n := count(samples, v)
 		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), areOrIs(n), v,
 			reasons[0].Text)
 	}

@@ -12,7 +12,6 @@ import (
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/table"
-	"gorun/internal/units"
 )
 
 // CellFlags are the flags that any cell gives, those of BenchNames first, and which of them are not the same in all.
@@ -289,76 +288,4 @@ func cellLabel(cell *result.Cell, column result.Column) string {
 		show = styles["value"]
 	}
 	return show(cell, column.Flag, value)
-}
-
-// controlText says whether the method can be trusted: the baseline ran under two names, which must not differ. That they do not
-// is for opts.Verbose.
-func controlText(run *result.Run, opts term.Options) string {
-	m := run.Matrix
-	controls := m.Controls
-	if len(controls) == 0 && m.Control != nil {
-		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control, Verdicts: m.ControlVerdicts}}
-	}
-	block := ""
-	for _, control := range controls {
-		baseline := "the baseline"
-		if len(m.Controls) > 0 {
-			baseline = run.Cells[control.Baseline].Name
-		}
-		var words []string
-		add := func(label string, v stats.Verdict) {
-			if opts.Verbose || v.Kind != stats.Same && v.Kind != stats.CantTell {
-				words = append(words, painted(label+VerdictWords(v, opts.Verbose), v.Kind, opts))
-			}
-		}
-		add("", control.Verdict)
-		for _, figure := range m.Figures {
-			if v, judged := control.Verdicts[figure.Column]; judged {
-				add(figure.Label+": ", v)
-			}
-		}
-		if len(words) > 0 {
-			block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", baseline+" against its own duplicate: "+
-				strings.Join(words, "; "), opts.Columns())
-		}
-	}
-	if n := len(run.Cells); n > 1 && opts.Verbose {
-		baselines := max(1, len(m.Controls))
-		compared := units.Things(n-baselines, "cell")
-		if contrasts := len(m.Contrasts); contrasts > 0 {
-			compared += ", " + units.Things(contrasts, "contrast")
-		}
-		if baselines > 1 {
-			compared += " and " + units.Things(baselines, "control")
-		} else {
-			compared += " and the control"
-		}
-		var first, second []string
-		for _, figure := range m.Figures {
-			if figure.Second {
-				second = append(second, figure.Label)
-			} else {
-				first = append(first, " and by "+figure.Label)
-			}
-		}
-		if len(first) > 0 {
-			compared += ", each by wall time" + strings.Join(first, "")
-		}
-		block += term.Paragraph("", fmt.Sprintf("%d comparisons, %s, share the %s chance of any false verdict",
-			run.Comparisons(false), compared, units.Share(m.Alpha)), opts.Columns())
-		if len(second) > 0 {
-			block += term.Paragraph("", fmt.Sprintf("%d comparisons by %s share another %s", run.Comparisons(true),
-				Names(second), units.Share(m.Alpha)), opts.Columns())
-		}
-	}
-	return block
-}
-
-// painted returns the text in the colour of a verdict: word by word, since a paragraph may break between any two.
-func painted(text string, kind stats.Kind, opts term.Options) string {
-	words := strings.Fields(text)
-	for i, word := range words {
-		words[i] = opts.Paint(term.KindColour(kind), word)
-	}
-	return strings.Join(words, " ")
 }

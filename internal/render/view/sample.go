@@ -8,6 +8,7 @@ import (
 	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/table"
 )
 
 // CellOf is the configuration of a sample; nil in a run without cells.
@@ -27,25 +28,16 @@ func Summarised(samples []result.Sample) []result.Sample {
 	return samples
 }
 
-// Spread is the least, the median and the greatest of a figure over the samples that have it.
-type Spread struct{ Least, Median, Greatest float64 }
-
-// spreadOf gives false where no sample has the figure.
-func spreadOf(samples []result.Sample, of column.Column) (Spread, bool) {
+// SpreadOf returns the spread of a figure over the samples that have it; false if none has.
+func SpreadOf(samples []result.Sample, of column.Column) (table.Spread, bool) {
 	var all []float64
 	for i := range samples {
 		if figure, ok := of.Number(&samples[i]); ok {
 			all = append(all, figure)
 		}
 	}
-	return SpreadAmong(all)
-}
-
-// SpreadAmong sorts the figures; of none it gives false.
-func SpreadAmong(all []float64) (Spread, bool) {
 	if len(all) == 0 {
-		return Spread{}, false
+		return table.Spread{}, false
 	}
-	slices.Sort(all)
-	return Spread{all[0], stats.Median(all), all[len(all)-1]}, true
+	return table.Spread{Median: stats.Median(all), Least: slices.Min(all), Most: slices.Max(all), Unit: of.Unit}, true
 }

@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/column"
 	"gorun/internal/result"
+	"gorun/internal/table"
 )
 
 func TestMediansAreOfGoodSamples(t *testing.T) {
@@ -19,14 +20,14 @@ func TestMediansAreOfGoodSamples(t *testing.T) {
 	samples[3].Quality.Verdict = result.Invalid
 	kept := Summarised(samples)
 	require.Len(t, kept, 4, "the invalid sample is out")
-	wall, ok := spreadOf(kept, column.Wall)
+	wall, ok := SpreadOf(kept, column.Wall)
 	require.True(t, ok)
-	assert.Equal(t, Spread{2.75, 2.8, 2.93}, wall)
+	assert.Equal(t, table.Spread{Median: 2.8, Least: 2.75, Most: 2.93, Unit: column.Seconds}, wall)
 	assert.Equal(t, 2.79, result.Typical(kept).Seconds)
 
 	partial := []result.Sample{{Partial: true}}
 	assert.Equal(t, partial, Summarised(partial), "without a good sample, what there is")
 	assert.Nil(t, result.Typical(nil))
-	_, ok = spreadOf(kept, column.Workers[0])
+	_, ok = SpreadOf(kept, column.Workers[0])
 	assert.False(t, ok)
 }

@@ -159,8 +159,8 @@ func (s Shape) figures(row Row) table.Table {
 
 // valueOf returns the figures of samples: a spread of numbers, or a text; nil: no sample has one.
 func valueOf(samples []result.Sample, c column.Column) table.Value {
-	if spread, ok := spreadOf(samples, c); ok {
-		return table.Spread{Median: spread.Median, Least: spread.Least, Most: spread.Greatest, Unit: c.Unit}
+	if spread, ok := SpreadOf(samples, c); ok {
+		return spread
 	}
 	for i := range samples {
 		if v := c.Of(&samples[i]); v.Known() {
