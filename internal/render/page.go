@@ -147,7 +147,7 @@ func (v Views) howBlock(run *result.Run, options view.Spec, opts term.Options) s
 	if placed := placementText(run.Samples, opts); placed != "" {
 		block += term.Paragraph("  placement ", placed, width)
 	}
-	return block + flowed(HostParts(run), width) + chosenLines(run.Cells, width)
+	return block + flowed(hostParts(run), width) + chosenLines(run.Cells, width)
 }
 
 // flowed returns parts in lines that are indented.
@@ -296,8 +296,17 @@ func requests(samples []result.Sample) int {
 	return len(asked)
 }
 
-// HostParts is the machine, and the share of it that the run used.
-func HostParts(run *result.Run) []string {
+// Machine names the machine, and the share of it that the run used.
+func Machine(run *result.Run) string {
+	parts := hostParts(run)
+	if run.Host.Hostname != "" {
+		parts = slices.Insert(parts, 0, run.Host.Hostname)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// hostParts is the machine without its name, and the share of it that the run used.
+func hostParts(run *result.Run) []string {
 	host := &run.Host
 	var parts []string
 	if model := chart.CPUModel(*host); model != "" {

@@ -2,7 +2,7 @@ package report
 
 import (
 	"cmp"
-	"math"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,7 +16,7 @@ import (
 // contrasts returns the comparisons of two cells other than the baseline.
 func contrasts(run *result.Run) table.Table {
 	t := table.Table{Name: "contrasts", Title: "Cells against others than the baseline, as declared before the first sample"}
-	t.Add("cell", "against", "by", "ratio", "from", "to", "verdict")
+	t.Add("cell", "against", "by", table.VerdictTitle)
 	if run.Matrix == nil {
 		return t
 	}
@@ -25,9 +25,10 @@ func contrasts(run *result.Run) table.Table {
 			continue
 		}
 		compared := func(figure string, v *stats.Verdict) {
-			row := []table.Value{table.Text(run.Cells[c.B].Name), table.Text(run.Cells[c.A].Name), table.Text(figure)}
-			row = append(append(row, ratios(v)...), table.Words{{Text: v.String(), Tone: table.ToneOf(v.Kind)}})
-			t.Rows = append(t.Rows, table.Row{Name: run.Cells[c.B].Name, Values: row})
+			t.Rows = append(t.Rows, table.Row{Name: run.Cells[c.B].Name, Values: []table.Value{
+				table.Text(run.Cells[c.B].Name), table.Text(run.Cells[c.A].Name), table.Text(figure),
+				table.Words{{Text: v.String(), Tone: table.ToneOf(v.Kind)}},
+			}})
 		}
 		compared(cmp.Or(run.Matrix.Datum, "wall time"), c.Verdict)
 		for _, figure := range run.Matrix.Figures {
@@ -39,21 +40,6 @@ func contrasts(run *result.Run) table.Table {
 	return t
 }
 
-// ratios returns a verdict's typical ratio and the ends of its interval, which may not be bounded yet.
-func ratios(v *stats.Verdict) []table.Value {
-	if v.Typical.Ratio <= 0 || v.Kind == stats.Invalid {
-		return make([]table.Value, 3)
-	}
-	row := []table.Value{table.Number{X: v.Typical.Ratio}, table.Number{X: v.Typical.Lo}, table.Number{X: v.Typical.Hi}}
-	if v.Typical.Lo <= 0 {
-		row[1] = nil
-	}
-	if v.Typical.Hi >= math.MaxFloat64 {
-		row[2] = nil
-	}
-	return row
-}
-
 // unsupported returns the rows that could not be measured, by reason.
 func unsupported(run *result.Run, of experiment.View) table.Table {
 	t := table.Table{Name: "unsupported", Title: "Rows that cannot be measured here"}
@@ -61,13 +47,12 @@ func unsupported(run *result.Run, of experiment.View) table.Table {
 	if of.Unsupported == nil {
 		return t
 	}
+	rows := map[string][]string{}
 	for name, why := range of.Unsupported(run) {
-		at := slices.IndexFunc(t.Rows, func(row table.Row) bool { return row.Values[1] == table.Value(table.Text(why)) })
-		if at < 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(why)}})
-			continue
-		}
-		t.Rows[at].Values[0] = t.Rows[at].Values[0].(table.Text) + table.Text(" "+name)
+		rows[why] = append(rows[why], name)
+	}
+	for _, why := range slices.Sorted(maps.Keys(rows)) {
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(strings.Join(rows[why], " ")), table.Text(why)}})
 	}
 	return t
 }
@@ -84,8 +69,7 @@ func lines(run *result.Run) table.Table {
 		With("numactl", text(func(l *result.Lines) string { return l.Numactl })).
 		With("systemd", text(func(l *result.Lines) string { return strings.Join(l.Systemd, "; ") })).
 		With("Kubernetes", text(func(l *result.Lines) string { return l.Kubernetes })).
-		Table("", "")
-	t.Name, t.Title = "lines", "Each cell without gorun"
+		Table("lines", "Each cell without gorun")
 	for i, c := range cells {
 		t.Rows[i].Name = c.Name
 	}

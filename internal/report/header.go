@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"gorun/internal/render"
@@ -51,7 +50,7 @@ func factsOf(inputs []Input) (facts []fact) {
 		name string
 		of   func(run *result.Run) string
 	}{
-		{"How certain", certainty}, {"Machine", machine}, {"Date", date},
+		{"How certain", certainty}, {"Machine", render.Machine}, {"Date", date},
 	} {
 		texts := make([]string, len(inputs))
 		for i, in := range inputs {
@@ -84,15 +83,6 @@ func certainty(run *result.Run) string {
 			units.Share(m.Alpha), units.Share(m.Margin))
 	}
 	return text
-}
-
-// machine names the machine, and the share of it that the run used.
-func machine(run *result.Run) string {
-	parts := render.HostParts(run)
-	if run.Host.Hostname != "" {
-		parts = append([]string{run.Host.Hostname}, parts...)
-	}
-	return strings.Join(parts, " · ")
 }
 
 // date is when the run began.
