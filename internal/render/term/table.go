@@ -20,7 +20,7 @@ func Table(t table.Table, opts Options) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	sheet, notes := t.Sheet(), slices.Clone(t.Notes)
+	sheet := t.Sheet()
 	for _, row := range sheet.Rows {
 		for n := range row {
 			switch {
@@ -45,7 +45,6 @@ func Table(t table.Table, opts Options) string {
 			sheet = named(t, sheet, opts)
 			break
 		}
-		notes = append(notes, last.Notes...)
 		sheet = without(sheet, func(c table.SheetColumn) bool { return c.Title == last.Title && c.Rank == last.Rank })
 	}
 	block := ""
@@ -53,7 +52,7 @@ func Table(t table.Table, opts Options) string {
 		block = Title(t.Title, opts)
 	}
 	block += lines(sheet, fits(0), opts)
-	for _, note := range notes {
+	for _, note := range t.Notes {
 		block += Paragraph("  ", note, opts.Columns()-2)
 	}
 	return block

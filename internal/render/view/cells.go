@@ -6,9 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/table"
@@ -141,28 +139,24 @@ func cellColumns(wanted []result.Column, cells []result.Cell) []result.Column {
 	return wanted
 }
 
-// labelled returns the columns that tell cells apart, and their texts by cell.
+// labelled returns the columns that tell cells apart, and their texts by cell. Comments stand below the table.
 func labelled(cells []result.Cell, wanted []result.Column) (columns []table.Column, labels [][]table.Value) {
 	labels = make([][]table.Value, len(cells))
 	for _, of := range wanted {
-		column := table.Column{Title: of.Title, Label: true}
 		if of.Flag == result.CommentColumn {
-			column = table.Column{Title: of.Title, Rank: lastRank, Notes: commentLines(cells)}
-			for i, piece := range comments(cells) {
-				labels[i] = append(labels[i], table.Text(piece))
-			}
-			columns = append(columns, column)
 			continue
 		}
 		last := ""
 		for i := range cells {
 			label := cellLabel(&cells[i], of)
-			if of.Flag == groupColumn {
-				label, last = changed(label, last), label
+			if above := last; of.Flag == groupColumn {
+				if last = label; label == above {
+					label = ""
+				}
 			}
 			labels[i] = append(labels[i], labelValue(label))
 		}
-		columns = append(columns, column)
+		columns = append(columns, table.Column{Title: of.Title, Label: true})
 	}
 	return columns, labels
 }
@@ -174,9 +168,6 @@ func labelValue(label string) table.Value {
 	}
 	return table.Text(label)
 }
-
-// lastRank is that of a column that gives way before all others.
-const lastRank = 99
 
 // commentLines are the groups' comments, a sentence each.
 func commentLines(cells []result.Cell) (lines []string) {
@@ -190,41 +181,11 @@ func commentLines(cells []result.Cell) (lines []string) {
 	return lines
 }
 
-// comments returns a line of its group's comment for each cell: a comment is broken into no more lines than its group has
-// rows.
-func comments(cells []result.Cell) []string {
-	pieces := make([]string, len(cells))
-	for begin := 0; begin < len(cells); {
-		end := begin + 1
-		for end < len(cells) && cells[end].Group == cells[begin].Group {
-			end++
-		}
-		words := strings.Fields(cells[begin].Comment)
-		for width := 1; len(words) > 0; width++ {
-			lines := strings.Split(strings.TrimSpace(term.Flow(words, " ", "", width)), "\n")
-			if len(lines) <= end-begin {
-				copy(pieces[begin:end], lines)
-				break
-			}
-		}
-		begin = end
-	}
-	return pieces
-}
-
 // A column that is not a flag shows one of these.
 const (
 	groupColumn = "group"
 	nameColumn  = "name"
 )
-
-// changed shows a text only where it is not the one above.
-func changed(text, above string) string {
-	if text == above {
-		return ""
-	}
-	return text
-}
 
 // plainColumn shows a flag as it was given, and a switch as a mark.
 func plainColumn(flag string, cells []result.Cell) result.Column {

@@ -172,7 +172,7 @@ func valueOf(samples []result.Sample, c column.Column) table.Value {
 
 // main has a row for each cell, or for what stands for cells.
 func (s Shape) main(run *result.Run, rows []Row) table.Table {
-	t := table.Table{Name: "verdicts"}
+	t := table.Table{Name: "verdicts", Notes: commentLines(run.Cells)}
 	if run.Matrix != nil {
 		t.Title = run.Matrix.Title
 	}
