@@ -20,10 +20,7 @@ var ComparisonFormats = []string{"table", "json"}
 func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Options) error {
 	switch format {
 	case "json":
-		full := *c
-		full.Differences, full.Warnings = orEmpty(c.Differences), orEmpty(c.Warnings)
-		full.OnlyA, full.OnlyB = orEmpty(c.OnlyA), orEmpty(c.OnlyB)
-		return indented(w, &full)
+		return indented(w, c)
 	case "table":
 		c = term.Clean(c)
 		blocks := []string{view.AnswerBlock(comparisonAnswer(c), opts)}

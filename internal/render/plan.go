@@ -25,12 +25,7 @@ var PlanFormats = []string{"table", "json"}
 func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 	switch format {
 	case "json":
-		full := *plan
-		full.Cells = withFlags(plan.Cells)
-		if isMatrix(plan) {
-			full.Order = withRound(plan.Order)
-		}
-		return indented(w, &full)
+		return indented(w, plan)
 	case "table":
 		return v.planTable(w, term.Clean(plan))
 	}
