@@ -226,13 +226,20 @@ func chosenLines(cells []result.Cell, width int) (block string) {
 	return block
 }
 
+// mostMismatches is how many of the kernel's other answers are quoted.
+const mostMismatches = 3
+
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.
 func placementText(samples []result.Sample, opts term.Options) string {
 	if len(samples) == 0 {
 		return ""
 	}
 	asked := samples[0].Placement.Requested
-	settings := requests(samples)
+	requests := map[string]struct{}{}
+	for i := range samples {
+		requests[samples[i].Placement.Requested] = struct{}{}
+	}
+	settings := len(requests)
 	if settings > 1 {
 		asked = units.Things(settings, "setting")
 	}
@@ -241,13 +248,9 @@ func placementText(samples []result.Sample, opts term.Options) string {
 	for i := range samples {
 		placed := &samples[i].Placement
 		checked += placed.Checked
+		mismatches = append(mismatches, placed.Mismatches...)
 		if placed.NoEffect != "" {
 			ignored, why = ignored+1, placed.NoEffect
-		}
-		for _, mismatch := range placed.Mismatches {
-			if len(mismatches) < 3 && !slices.Contains(mismatches, mismatch) {
-				mismatches = append(mismatches, mismatch)
-			}
 		}
 		switch {
 		case placed.Verified:
@@ -257,6 +260,9 @@ func placementText(samples []result.Sample, opts term.Options) string {
 			unread++
 		}
 	}
+	slices.Sort(mismatches)
+	mismatches = slices.Compact(mismatches)
+	mismatches = mismatches[:min(len(mismatches), mostMismatches)]
 	// Colour is put on single words, since a paragraph may break between any two.
 	switch {
 	case differing > 0:
@@ -285,15 +291,6 @@ func placementText(samples []result.Sample, opts term.Options) string {
 		return asked + ": read back as asked"
 	}
 	return asked
-}
-
-// requests returns the number of different placements that the samples requested.
-func requests(samples []result.Sample) int {
-	asked := map[string]struct{}{}
-	for i := range samples {
-		asked[samples[i].Placement.Requested] = struct{}{}
-	}
-	return len(asked)
 }
 
 // Machine names the machine, and the share of it that the run used.
@@ -327,29 +324,30 @@ func (v Views) FindingsTitle(run *result.Run) string {
 	return cmp.Or(v.Of(run.Experiment).Found, "What limited this run")
 }
 
-// answers reports whether the run's answer has its findings.
-func (v Views) answers(run *result.Run) bool {
+// Findings are what limited the run, and what else was found, as far as the answer leaves it out.
+func (v Views) Findings(run *result.Run) []result.Finding {
 	answer := v.Answer(run)
-	return !slices.ContainsFunc(run.Findings, func(f result.Finding) bool {
-		return !slices.ContainsFunc(answer, func(s view.Statement) bool {
+	return slices.DeleteFunc(slices.Clone(run.Findings), func(f result.Finding) bool {
+		return slices.ContainsFunc(answer, func(s view.Statement) bool {
 			return strings.EqualFold(strings.TrimSuffix(s.Text, "."), strings.TrimSuffix(f.Message, "."))
 		})
 	})
 }
 
-// findingsBlock shows what limited the run, and the other findings that the answer leaves out.
+// findingsBlock shows the findings that the answer leaves out.
 func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
-	if len(run.Findings) == 0 || v.answers(run) {
+	findings := v.Findings(run)
+	if len(findings) == 0 {
 		return ""
 	}
 	block := opts.Paint(term.Bold, v.FindingsTitle(run)+":") + "\n"
-	for _, finding := range run.Findings {
+	for _, finding := range findings {
 		block += term.Paragraph("  - ", finding.Message, opts.Columns())
 	}
 	return block
 }
 
-// warningsBlock is the footnotes. Those with the same hint come together, with the hint after the last.
+// warningsBlock is the footnotes. A hint that several in a row have stands after the last of them.
 func warningsBlock(warnings []result.Warning, opts term.Options) string {
 	warnings = result.OneEach(warnings)
 	if len(warnings) == 0 {
@@ -357,23 +355,15 @@ func warningsBlock(warnings []result.Warning, opts term.Options) string {
 	}
 	block := opts.Paint(term.Bold, "Warnings:") + "\n"
 	for i, warning := range warnings {
-		alike := func(w result.Warning) bool { return w.Hint != "" && w.Hint == warning.Hint }
-		if slices.ContainsFunc(warnings[:i], alike) {
+		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
+		if warning.Hint == "" || i+1 < len(warnings) && warnings[i+1].Hint == warning.Hint {
 			continue
 		}
-		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
-		for _, w := range warnings[i+1:] {
-			if alike(w) {
-				block += term.Paragraph("  ! ", w.Message, opts.Columns())
-			}
+		text, command, found := strings.Cut(warning.Hint, ": gorun ")
+		if found { // never broken: it is there to be copied
+			text, command = text+":", "      gorun "+command+"\n"
 		}
-		if warning.Hint != "" {
-			text, command, found := strings.Cut(warning.Hint, ": gorun ")
-			if found { // never broken: it is there to be copied
-				text, command = text+":", "      gorun "+command+"\n"
-			}
-			block += term.Paragraph("    hint: ", text, opts.Columns()) + command
-		}
+		block += term.Paragraph("    hint: ", text, opts.Columns()) + command
 	}
 	return block
 }

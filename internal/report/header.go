@@ -19,31 +19,6 @@ type fact struct {
 	Texts []string
 }
 
-// most statements and rows of an answer that stand above the fold of a telephone.
-const (
-	mostStatements = 3
-	mostRows       = 4
-)
-
-// brief returns the beginning of an answer, and reports whether it is less than the whole. How good the samples were is
-// among the facts.
-func brief(run *result.Run, statements []view.Statement) (short []view.Statement, cut bool) {
-	doubtful := view.Doubtful(run.Samples)
-	for _, s := range statements {
-		if s.Text == doubtful {
-			continue
-		}
-		if len(short) == mostStatements {
-			return short, true
-		}
-		if more := len(s.Rows) - mostRows; more > 0 {
-			s.Rows, cut = append(slices.Clone(s.Rows[:mostRows]), []string{fmt.Sprintf("and %d more, below", more)}), true
-		}
-		short = append(short, s)
-	}
-	return short, cut
-}
-
 // factsOf returns how certain the answers are, where and when they were found.
 func factsOf(inputs []Input) (facts []fact) {
 	for _, f := range []struct {
@@ -94,13 +69,12 @@ func date(run *result.Run) string {
 	return at.UTC().Format("2 January 2006, 15:04 UTC")
 }
 
-// headOf returns the question and the answer of a page.
+// headOf returns the question and the answer of a page. How good the samples of a run were is among its facts.
 func headOf(inputs []Input, views render.Views, compared []view.Statement) (question string, answer []view.Statement) {
 	first := inputs[0].Run
-	question = views.Question(first)
 	if len(inputs) == 1 {
-		answer, _ = brief(first, views.Answer(first))
-		return question, answer
+		doubtful := view.Doubtful(first.Samples)
+		return views.Question(first), slices.DeleteFunc(views.Answer(first), func(s view.Statement) bool { return s.Text == doubtful })
 	}
 	subject := views.Subject(first)
 	question = fmt.Sprintf("How do these %d runs of %s compare?", len(inputs), subject)
@@ -110,6 +84,5 @@ func headOf(inputs []Input, views render.Views, compared []view.Statement) (ques
 	if len(compared) == 0 {
 		compared = []view.Statement{{Text: fmt.Sprintf("%s side by side. They have no cell in common.", units.Things(len(inputs), "run"))}}
 	}
-	answer, _ = brief(first, compared)
-	return question, answer
+	return question, compared
 }

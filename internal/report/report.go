@@ -57,7 +57,7 @@ type page struct {
 // section is one run of the page.
 type section struct {
 	Anchor, Name  string
-	Answer        []view.Statement // where it is not in the page's head, or not all of it
+	Answer        []view.Statement // where it is not in the page's head
 	Open          bool             // in progress, or killed
 	Partial       bool
 	Tables        []sheet
@@ -130,13 +130,12 @@ func sectionOf(anchor string, in Input, views render.Views, several bool) sectio
 		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
 		Tables:   sheets(append(views.Tables(run, false), contrasts(run), unsupported(run, of))...),
 		Lines:    sheetOf(lines(run)),
-		Findings: run.Findings, FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
+		Findings: views.Findings(run), FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
 		Quality: sheets(append(view.Quality(run, true), disturbances(run))...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
 		Commands: sheetOf(commands(run)),
 	}
-	answer := views.Answer(run)
-	if _, cut := brief(run, answer); cut || several {
-		s.Answer = answer
+	if several {
+		s.Answer = views.Answer(run)
 	}
 	if len(run.Command) > 0 {
 		s.Command = shell.Join(append([]string{"gorun"}, run.Command...))

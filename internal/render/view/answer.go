@@ -237,46 +237,47 @@ func Judgements(claims []Claim, against string) []Statement {
 			continue
 		}
 		var names []string
+		s := Statement{Text: headings[kind]}
 		for _, c := range of {
 			names = append(names, c.Name)
+			s.Rows = append(s.Rows, []string{c.Name, c.found()})
 		}
-		s := Statement{}
 		switch kind {
 		case stats.Faster, stats.Slower:
-			s.Text = strings.ToUpper(string(kind[:1])) + string(kind[1:]) + " than " + against + ":"
-			for _, c := range of {
-				s.Rows = append(s.Rows, []string{c.Name, c.Verdict.Interval()})
-			}
+			s.Text += against + ":"
 		case stats.Same:
-			s.Text = fmt.Sprintf("No difference larger than %s from %s: %s", units.Share(of[0].Verdict.Margin), against, Names(names))
+			s = Statement{Text: fmt.Sprintf("No difference larger than %s from %s: %s", units.Share(of[0].Verdict.Margin), against, Names(names))}
 		case stats.CantTell:
-			s.Text = fmt.Sprintf("No difference from %s is certain yet", against)
+			s = Statement{Text: fmt.Sprintf("No difference from %s is certain yet", against)}
 			if len(of) < len(claims) {
 				s.Text += " for " + Names(names)
 			}
 			if why := of[0].Verdict.Why(); !slices.ContainsFunc(of, func(c Claim) bool { return c.Verdict.Why() != why }) {
 				s.Text += ": " + why
 			}
-		default:
-			switch kind {
-			case stats.Invalid:
-				s.Text = "Not measured as asked:"
-			case stats.Mixed:
-				s.Text = "Typical samples and the total differ:"
-			default:
-				s.Text = "Doubtful, because the samples were disturbed unequally:"
-			}
-			for _, c := range of {
-				_, words, _ := strings.Cut(c.Verdict.String(), ": ")
-				if kind == stats.Mixed {
-					words = c.Verdict.String()
-				}
-				s.Rows = append(s.Rows, []string{c.Name, words})
-			}
 		}
 		statements = append(statements, s)
 	}
 	return statements
+}
+
+// headings precede the claims of a kind that have a row each.
+var headings = map[stats.Kind]string{
+	stats.Faster: "Faster than ", stats.Slower: "Slower than ", stats.Invalid: "Not measured as asked:",
+	stats.Mixed:      "Typical samples and the total differ:",
+	stats.Confounded: "Doubtful, because the samples were disturbed unequally:",
+}
+
+// found is what was found, without the kind of the verdict.
+func (c Claim) found() string {
+	switch c.Verdict.Kind {
+	case stats.Faster, stats.Slower:
+		return c.Verdict.Interval()
+	case stats.Mixed:
+		return c.Verdict.String()
+	}
+	_, words, _ := strings.Cut(c.Verdict.String(), ": ")
+	return words
 }
 
 // sentence is a claim by itself.

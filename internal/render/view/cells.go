@@ -198,41 +198,10 @@ func plainColumn(flag string, cells []result.Cell) result.Column {
 	return column
 }
 
-// styles are the ways to show a flag in a column: those of result.ColumnStyles, and the marks of plainColumn.
-var styles = map[string]func(cell *result.Cell, flag, value string) string{
-	"value": func(_ *result.Cell, _, value string) string { return value },
-	"truth": truth,
-	"cpus":  onCPUs,
-	"mark":  mark,
-}
-
 // marks are those of switches.
 var marks = map[string]string{"true": "✓", "false": "✗"}
 
-func mark(_ *result.Cell, _, value string) string {
-	if mark, ok := marks[value]; ok {
-		return mark
-	}
-	return value
-}
-
-func truth(_ *result.Cell, _, value string) string {
-	if value == "" || value == "false" {
-		return "F"
-	}
-	return "T"
-}
-
-// onCPUs is "T-4" for a list of 4 CPUs, and "F (8)" for workers that float over the cell's 8; "F (1)" where these work one
-// after another.
-func onCPUs(cell *result.Cell, flag, value string) string {
-	if value == "" {
-		return fmt.Sprintf("F (%d)", cmp.Or(cell.AtOnce, cell.CPUs["cpus"].Count))
-	}
-	return fmt.Sprintf("T-%d", cell.CPUs[flag].Count)
-}
-
-// cellLabel returns the text of a column about a cell.
+// cellLabel returns the text of a column about a cell, in one of result.ColumnStyles or as a mark.
 func cellLabel(cell *result.Cell, column result.Column) string {
 	switch column.Flag {
 	case groupColumn:
@@ -244,9 +213,19 @@ func cellLabel(cell *result.Cell, column result.Column) string {
 	if !given && column.Unset != "" {
 		return column.Unset
 	}
-	show, known := styles[column.Style]
-	if !known {
-		show = styles["value"]
+	switch column.Style {
+	case "truth":
+		if value == "" || value == "false" {
+			return "F"
+		}
+		return "T"
+	case "cpus": // T-4 for a list of 4 CPUs; F (8) for workers that float over 8, and F (1) where these work one after another
+		if value == "" {
+			return fmt.Sprintf("F (%d)", cmp.Or(cell.AtOnce, cell.CPUs["cpus"].Count))
+		}
+		return fmt.Sprintf("T-%d", cell.CPUs[column.Flag].Count)
+	case "mark":
+		return cmp.Or(marks[value], value)
 	}
-	return show(cell, column.Flag, value)
+	return value
 }

@@ -12,10 +12,7 @@ import (
 	"gorun/internal/stats"
 )
 
-func TestEveryColumnStyleIsShown(t *testing.T) {
-	for _, style := range result.ColumnStyles {
-		assert.Contains(t, styles, style)
-	}
+func TestCellLabel(t *testing.T) {
 	cell := &result.Cell{
 		Name: "n", Group: "g", Flags: map[string]string{"pin-cpus": "0-3", "lock-thread": "false", "empty": ""},
 		CPUs: map[string]result.CPUs{"cpus": {Count: 8}, "pin-cpus": {Count: 4}},
