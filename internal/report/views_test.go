@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"unicode"
 
@@ -28,7 +27,6 @@ import (
 	"gorun/internal/c2c"
 	"gorun/internal/command"
 	"gorun/internal/contend"
-	"gorun/internal/experiment"
 	"gorun/internal/futex"
 	"gorun/internal/matrix"
 	"gorun/internal/migrate"
@@ -112,13 +110,18 @@ func eachRun(t *testing.T, test func(t *testing.T, r recorded)) {
 	}
 }
 
-// copyOf returns a copy of a recorded run, which a test may change.
-func copyOf(t testing.TB, name string) *result.Run {
+func runOf(t testing.TB, name string) recorded {
 	t.Helper()
 	all := recordedRuns(t)
 	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == name })
 	require.GreaterOrEqual(t, i, 0, name)
-	text, err := json.Marshal(all[i].in.Run)
+	return all[i]
+}
+
+// copyOf returns a copy of a recorded run, which a test may change.
+func copyOf(t testing.TB, name string) *result.Run {
+	t.Helper()
+	text, err := json.Marshal(runOf(t, name).in.Run)
 	require.NoError(t, err)
 	run := new(result.Run)
 	require.NoError(t, json.Unmarshal(text, run))
@@ -310,14 +313,22 @@ func TestViewsOfJSON(t *testing.T) {
 	})
 }
 
-// A journal that was cut off at any place after its header is shown up to there, and as incomplete.
+// A journal that was cut off at any place after its header is shown up to there, and as incomplete. Without its footer, its samples
+// give its cells the same verdicts.
 func TestViewsOfCutJournals(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
 		journal := r.journal(t)
 		header := strings.IndexByte(journal, '\n') + 1
 		whole := len(journal)
-		for _, cut := range []int{header, (header + whole) / 2, whole - 20} {
+		footer := strings.LastIndexByte(journal[:whole-1], '\n') + 1
+		for _, cut := range []int{header, (header + whole) / 2, footer, whole - 20} {
 			in := readText(t, journal[:cut])
+			if cut >= footer {
+				assert.Equal(t, r.in.Run.Cells, in.Run.Cells)
+			}
+			if cut > footer {
+				assert.Equal(t, "torn-line", in.Run.Warnings[len(in.Run.Warnings)-1].Code)
+			}
 			assert.False(t, in.Ended)
 			assert.True(t, in.Run.Partial)
 			assert.Contains(t, unbroken(show(t, in.Run, views[0])), "interrupted: what is shown was measured")
@@ -416,32 +427,19 @@ func TestViewsOfHostileRuns(t *testing.T) {
 				}), "%s: %q", v.name, line)
 			}
 		}
-		assertOnlyText(t, written(t, in))
+		named := Input{File: rendertest.Hostile, Run: rendertest.Soiled(t, r.in.Run)} // of an unknown experiment
+		for _, page := range []string{written(t, in), written(t, named, named)} {
+			assert.Equal(t, 1, strings.Count(page, "<script"))
+			for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
+				assert.NotContains(t, page, bad)
+			}
+		}
 	})
 }
 
-func assertOnlyText(t *testing.T, page string) {
-	t.Helper()
-	assert.Equal(t, 1, strings.Count(page, "<script"))
-	for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
-		assert.NotContains(t, page, bad)
-	}
-}
-
-// Names in a journal of an unknown experiment, and the names of files, are texts of others too.
-func TestPageOfHostileNames(t *testing.T) {
-	run := copyOf(t, "matrix")
-	run.Experiment, run.Spec = rendertest.Hostile, map[string]any{rendertest.Hostile: rendertest.Hostile}
-	for i := range run.Cells {
-		run.Cells[i].Flags = map[string]string{rendertest.Hostile: rendertest.Hostile}
-	}
-	page := written(t, Input{File: rendertest.Hostile, Run: run}, Input{File: rendertest.Hostile, Run: run})
-	assertOnlyText(t, page)
-	assert.Greater(t, strings.Count(page, "&lt;img"), 10)
-}
-
-// Any numbers in the journal of a stranger are shown without a failure, and drawn within the bounds of a drawing or not at all.
-func TestFiguresOfStrangers(t *testing.T) {
+// FuzzViews checks that any numbers in the journal of a stranger are shown in every format without a failure, and drawn within the
+// bounds of a drawing or not at all.
+func FuzzViews(f *testing.F) {
 	odd := []float64{0, -1, 1, 1e-9, 5e-324, 1e-300, math.MaxFloat64, -math.MaxFloat64, 7.5, 64, 1 << 16, 1 << 30}
 	// Some numbers of a run are changed. Whole numbers stay whole, so that the journal can be read.
 	var change func(random *rand.Rand, value any) any
@@ -467,73 +465,33 @@ func TestFiguresOfStrangers(t *testing.T) {
 		}
 		return value
 	}
-	var drawn atomic.Int64
-	t.Cleanup(func() { assert.Greater(t, drawn.Load(), int64(50)) })
-	eachRun(t, func(t *testing.T, r recorded) {
-		line, err := json.Marshal(r.in.Run)
-		require.NoError(t, err)
-		for seed := range uint64(4) {
-			random := rand.New(rand.NewPCG(seed, 0))
-			var tree map[string]any
-			require.NoError(t, json.Unmarshal(line, &tree))
-			for _, part := range []string{"samples", "numa_rows", "caches"} {
-				tree[part] = change(random, tree[part])
-			}
-			changed, err := json.Marshal(tree)
-			require.NoError(t, err)
-			run := new(result.Run)
-			if json.Unmarshal(changed, run) != nil {
-				continue // -1 is no count
-			}
-			for _, format := range experiments.Formats() {
-				require.NoError(t, format.Write(io.Discard, run, term.Options{}))
-			}
-			for _, f := range append(experiments.Of(run.Experiment).Drawings, experiment.Drawing{Draw: chart.CPUStrip}) {
-				if figure, ok := f.Draw(run); ok {
-					rendertest.Figure(t, figure)
-					drawn.Add(1)
-				}
-			}
+	runs := recordedRuns(f)
+	for i := range runs {
+		for seed, width := range []int{80, 40, 9, 7} {
+			f.Add(uint(i), uint64(seed), width)
 		}
-	})
-}
-
-// FuzzViews checks that any samples in a journal can be shown, in every format and by every drawing.
-func FuzzViews(f *testing.F) {
-	for _, r := range recordedRuns(f) {
-		var experiment string
-		var last json.RawMessage
-		for line := range strings.Lines(r.journal(f)) {
-			var of struct {
-				Header *struct{ Experiment string }
-				Sample json.RawMessage
-			}
-			require.NoError(f, json.Unmarshal([]byte(line), &of))
-			switch {
-			case of.Header != nil:
-				experiment = of.Header.Experiment
-			case of.Sample != nil:
-				last = of.Sample
-			}
-		}
-		f.Add(experiment, []byte("["+string(last)+"]"), 80)
 	}
-	f.Add("c2c", []byte(`[{"values":{"cpu_a":-1,"cpu_b":1e300,"node_a":7,"node_b":-7,"ns":1e-300,"round_trip_ns":0}}]`), 1)
-	f.Add("contend", []byte(`[{"values":{"cpus":1,"operations":1,"op":"","pattern":"* * *","ns_per_op":-1}}]`), 0)
-	f.Fuzz(func(t *testing.T, experiment string, samples []byte, width int) {
-		run := rendertest.Run(experiment, 2, 1)
-		if json.Unmarshal(samples, &run.Samples) != nil {
-			return
+	f.Fuzz(func(t *testing.T, i uint, seed uint64, width int) {
+		line, err := json.Marshal(runs[i%uint(len(runs))].in.Run)
+		require.NoError(t, err)
+		var tree map[string]any
+		require.NoError(t, json.Unmarshal(line, &tree))
+		random := rand.New(rand.NewPCG(seed, 0))
+		for _, part := range []string{"samples", "numa_rows", "caches"} {
+			tree[part] = change(random, tree[part])
 		}
-		for i := range run.Samples {
-			run.Samples[i].Slot = nil // the run has no cells
+		line, err = json.Marshal(tree)
+		require.NoError(t, err)
+		run := new(result.Run)
+		if json.Unmarshal(line, run) != nil {
+			return // -1 is no count
 		}
 		for _, format := range experiments.Formats() {
 			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
 		}
 		for _, f := range figuresOf(run, experiments) {
 			if figure, ok := f.Draw(run); ok {
-				rendertest.XML(t, figure.SVG)
+				rendertest.Figure(t, figure)
 			}
 		}
 	})

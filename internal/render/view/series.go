@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"strings"
 
 	"gorun/internal/render/term"
@@ -46,6 +47,9 @@ func (set SeriesSet) Scale() units.Scale {
 	return units.ScaleOf(medians)
 }
 
+// tooLong is a time in seconds that no run takes, and that a drawing has no room for.
+const tooLong = 1e18
+
 // Series takes a run's samples apart, as its rows are.
 func (s Shape) Series(run *result.Run) SeriesSet {
 	set := SeriesSet{What: "wall time", Timed: len(run.Samples) > 0}
@@ -61,15 +65,15 @@ func (s Shape) Series(run *result.Run) SeriesSet {
 				ns, _ := s.Compared.Number(sample)
 				p.Seconds = ns / 1e9
 			}
-			if !(p.Seconds > 0 && p.Seconds < 1e18) { // nothing was measured, or it cannot be drawn; its series is there
-				continue
-			}
 			if sample.Slot != nil {
 				p.At, p.Control = sample.Elapsed, sample.Control
 			} else {
 				set.Timed = false
 			}
-			series.Points = append(series.Points, p)
+			// What was not measured, or no clock can show, is not drawn; its series is there.
+			if p.Seconds > 1/tooLong && p.Seconds < tooLong && math.Abs(p.At) < tooLong {
+				series.Points = append(series.Points, p)
+			}
 		}
 		set.Series = append(set.Series, series)
 	}
