@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"iter"
-
 	"gorun/internal/column"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
@@ -32,8 +30,6 @@ type View struct {
 	Line func(run *result.Run, sample *result.Sample) (name string, config [][2]string, ok bool)
 	// Placed returns what the cells of a matrix place, if that is the user's own command. nil: it never is.
 	Placed func(run *result.Run) string
-	// Unsupported returns the name of each row that the run could not measure, and why. nil: there are none.
-	Unsupported func(run *result.Run) iter.Seq2[string, string]
 	// Derived returns all findings of a run and warnings that follow from its samples alone. A journal does not keep them: they
 	// are derived again where a run is shown. nil: there are none.
 	Derived func(run *result.Run) ([]result.Finding, []result.Warning)

@@ -3,7 +3,6 @@ package numa
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 
@@ -25,7 +24,6 @@ var shown = experiment.View{
 	Drawings: []experiment.Drawing{
 		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency},
 	},
-	Unsupported: unsupportedRows,
 }
 
 // measuredRow is a row of `gorun numa` and its good samples.
@@ -242,17 +240,6 @@ func planTable(plan *result.Plan) []table.Table {
 		return table.Text("")
 	})
 	return []table.Table{t.Table("", "", limits(plan.NumaRows)...)}
-}
-
-// unsupportedRows yields the rows that could not be measured, by name, with the reason.
-func unsupportedRows(run *result.Run) iter.Seq2[string, string] {
-	return func(yield func(name, why string) bool) {
-		for _, row := range run.NumaRows {
-			if row.Unsupported != "" && !yield(rowName(row.Row), row.Unsupported) {
-				return
-			}
-		}
-	}
 }
 
 // rowName is how a row is called, as in the RFC.

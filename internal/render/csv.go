@@ -92,7 +92,8 @@ func escapeCSV(field string) string {
 func (v Views) parts(run *result.Run) ([]result.Sample, column.List) {
 	parts := v.Of(run.Experiment).Parts
 	if parts == nil {
-		return run.Samples, v.Columns(run.Experiment)
+		columns, _ := v.Known(run.Experiment)
+		return run.Samples, columns
 	}
 	var samples []result.Sample
 	for _, sample := range run.Samples {

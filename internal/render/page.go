@@ -40,13 +40,8 @@ func (v Views) Of(name string) experiment.View {
 	return of
 }
 
-// Columns returns the columns of runs of an experiment: of one that is not known, those that all have.
-func (v Views) Columns(name string) column.List {
-	x, _ := v.find(name)
-	return x.Columns
-}
-
-// Known returns the columns of runs of an experiment, and reports whether the experiment is among these.
+// Known returns the columns of runs of an experiment, and reports whether the experiment is among these: one that is not has the
+// columns that all have.
 func (v Views) Known(name string) (columns column.List, known bool) {
 	x, _ := v.find(name)
 	return x.Columns, x.Name != ""

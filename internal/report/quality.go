@@ -116,15 +116,35 @@ func options(run *result.Run) table.Table {
 	return t
 }
 
-// commands returns the command that repeats one sample of each cell.
+// commands returns the command that repeats one sample of each cell, and how to apply its settings without gorun.
 func commands(run *result.Run) table.Table {
-	t := table.Table{Name: "commands", Title: "What repeats a sample of each cell"}
-	t.Add("cell", "command")
-	for i, title := range view.CellTitles(run) {
+	titles := view.CellTitles(run)
+	var cells []int
+	for i := range run.Cells {
 		if len(run.Cells[i].Command) > 0 {
-			command := table.Phrase{Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Tone: table.Code}
-			t.Rows = append(t.Rows, table.Row{Name: title, Values: []table.Value{table.Text(title), table.Words{command}}})
+			cells = append(cells, i)
 		}
+	}
+	without := func(of func(l *result.Lines) string) func(i int) table.Value {
+		return func(i int) table.Value {
+			if lines := run.Cells[i].Lines; lines != nil {
+				return table.Text(of(lines))
+			}
+			return table.Text("")
+		}
+	}
+	t := table.Of(cells).
+		With("cell", func(i int) table.Value { return table.Text(titles[i]) }).
+		With("command", func(i int) table.Value {
+			return table.Words{{Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Tone: table.Code}}
+		}).
+		With("taskset", without(func(l *result.Lines) string { return l.Taskset })).
+		With("numactl", without(func(l *result.Lines) string { return l.Numactl })).
+		With("systemd", without(func(l *result.Lines) string { return strings.Join(l.Systemd, "; ") })).
+		With("Kubernetes", without(func(l *result.Lines) string { return l.Kubernetes })).
+		Table("commands", "Commands for each cell")
+	for n, i := range cells {
+		t.Rows[n].Name = titles[i]
 	}
 	return t
 }

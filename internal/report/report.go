@@ -61,7 +61,6 @@ type section struct {
 	Open          bool             // in progress, or killed
 	Partial       bool
 	Tables        []sheet
-	Lines         sheet
 	Findings      []result.Finding
 	FindingsTitle string
 	Warnings      []result.Warning
@@ -125,11 +124,9 @@ func policy(served bool) string {
 
 func sectionOf(anchor string, in Input, views render.Views, several bool) section {
 	run := in.Run
-	of := views.Of(run.Experiment)
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
-		Tables:   sheets(append(views.Tables(run, false), contrasts(run), unsupported(run, of))...),
-		Lines:    sheetOf(lines(run)),
+		Tables:   sheets(views.Tables(run, false)...),
 		Findings: views.Findings(run), FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
 		Quality: sheets(append(view.Quality(run, true), disturbances(run))...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
 		Commands: sheetOf(commands(run)),
