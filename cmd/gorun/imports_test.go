@@ -56,7 +56,7 @@ const mayImport = `
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
-	report              column experiment journal matrix render render/chart render/term render/view result shell stats table units
+	report              column experiment journal matrix render render/chart render/term render/view result shell table units
 	result              hint lazy stats
 	run                 catalog cgroup child column cpuset doctor experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint

@@ -24,11 +24,11 @@ func TestPlan(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Equal(t, `Plan of gorun primes (nothing was run)
-  limit              100
-  pin-cpus           0-3
-  CPUs of the run    0-3
-  placement          lock-thread, pin-cpus 0-3
-  threads at once    4
+  limit            100
+  pin-cpus         0-3
+  CPUs of the run  0-3
+  placement        lock-thread, pin-cpus 0-3
+  threads at once  4
 
   CPU  LLC  node  workers each
   0-1    0     0             3
@@ -58,18 +58,20 @@ func TestMatrixPlan(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, all.Plan(&out, matrixPlan(), "table"))
 	assert.Equal(t, `Plan of gorun matrix primes (nothing was run)
-  margin             2%
-  CPUs of the run    0-1
+  margin           2%
+  CPUs of the run  0-1
 
   cell  name                   command
      0  workers=2              gorun primes --workers 2
      1  workers=50 (baseline)  gorun primes --workers 50
      2  it's                   gorun exec -- sh -c 'echo it'\''s $((1 + 1))' ''
 
-The first round, block by block; the baseline runs once in each, and a second
-time in one of them, as its own control:
-  block 1  2 1
-  block 2  1 control 0
+The first round
+  block  cells
+      1  2 1
+      2  1 control 0
+  The baseline runs once in each block, and a second time in one of them, as
+  its own control.
 
 time  at least 25 rounds; how long one takes is not known (--estimate measures
       it).

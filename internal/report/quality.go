@@ -54,18 +54,6 @@ func disturbances(run *result.Run) table.Table {
 	return t
 }
 
-// hidden are the fields of a host that only a program can compare: hashes.
-var hidden = []string{"topology", "mitigations"}
-
-// called are the names of a host's fields, where these differ from their keys.
-var called = map[string]string{
-	"os": "operating system", "arch": "architecture", "cpu_model": "processor", "cpus": "CPUs", "online": "CPUs online",
-	"llcs": "last-level caches", "nodes": "NUMA nodes", "allowed": "CPUs allowed", "gomaxprocs": "GOMAXPROCS",
-	"cpu_quota": "CPU quota, CPUs", "memory_bytes": "memory", "memory_limit_bytes": "memory limit of the cgroup",
-	"transparent_hugepage": "transparent huge pages", "numa_balancing": "NUMA balancing",
-	"migration_cost_ns": "migration cost of the scheduler, ns", "boot_id": "boot", "smt": "SMT", "aslr": "ASLR",
-}
-
 // environment returns the known fields of the host, and the tool.
 func environment(in Input) table.Table {
 	run := in.Run
@@ -80,9 +68,11 @@ func environment(in Input) table.Table {
 	add("started", run.Started)
 	host := reflect.ValueOf(run.Host)
 	for i := range host.NumField() {
-		key, _, _ := strings.Cut(host.Type().Field(i).Tag.Get("json"), ",")
+		tag := host.Type().Field(i).Tag
+		key, _, _ := strings.Cut(tag.Get("json"), ",")
+		label := cmp.Or(tag.Get("label"), strings.ReplaceAll(key, "_", " "))
 		field := reflect.Indirect(host.Field(i))
-		if !field.IsValid() || field.IsZero() || slices.Contains(hidden, key) {
+		if !field.IsValid() || field.IsZero() || label == "-" {
 			continue
 		}
 		value := fmt.Sprint(field)
@@ -92,7 +82,7 @@ func environment(in Input) table.Table {
 		if list, ok := field.Interface().([]string); ok {
 			value = strings.Join(list, ", ")
 		}
-		add(cmp.Or(called[key], strings.ReplaceAll(key, "_", " ")), value)
+		add(label, value)
 	}
 	add("tool", strings.TrimSpace(run.Tool.Name+" "+run.Tool.Version))
 	add("commit", run.Tool.Commit)
