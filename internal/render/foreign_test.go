@@ -17,16 +17,13 @@ import (
 )
 
 // Whatever a journal or a machine holds, nothing in it reaches the terminal but what can be printed. TestViewsOfHostileRuns of
-// the report has the formats of a run.
+// the report has the formats of a run, and its other tests those of two.
 func TestForeignTextsAreHarmless(t *testing.T) {
 	standing := &result.Standing{Running: "a", Rounds: 12, Cells: []result.StandingCell{
 		{Name: "a", Seconds: 0.161, Verdict: *rendertest.Effect(stats.CantTell, 1, -1.2, 3.4, 12), Open: true},
 		{Name: "b", Seconds: 0.181, Verdict: *rendertest.Effect(stats.Slower, 12, 11, 13, 12)},
 	}}
 	for name, write := range map[string]func(w io.Writer) error{
-		"comparison": func(w io.Writer) error {
-			return Comparison(w, rendertest.Soiled(t, comparison()), "table", term.Options{})
-		},
 		"plan": func(w io.Writer) error { return all.Plan(w, rendertest.Soiled(t, matrixPlan()), "table") },
 		"standing": func(w io.Writer) error {
 			(&term.Scoreboard{W: w, Opts: term.Options{Terminal: true}}).Draw(*rendertest.Soiled(t, standing))
@@ -38,9 +35,6 @@ func TestForeignTextsAreHarmless(t *testing.T) {
 					{Device: topology.Device{PCI: rendertest.Hostile, Kind: rendertest.Hostile, Names: []string{rendertest.Hostile}}},
 				},
 			}, term.Options{})
-		},
-		"pair": func(w io.Writer) error {
-			return all.BenchfmtPair(w, rendertest.Soiled(t, matrixRun()), matrixRun(), rendertest.Hostile, "b")
 		},
 	} {
 		var page strings.Builder

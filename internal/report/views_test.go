@@ -28,7 +28,6 @@ import (
 	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/futex"
-	"gorun/internal/matrix"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
@@ -194,19 +193,6 @@ func pageOf(t testing.TB, inputs ...Input) string {
 	return strings.TrimLeft(blankLines.ReplaceAllString(html.UnescapeString(page), "\n"), "\n")
 }
 
-// compareText returns the comparison of a run with the one before it.
-func compareText(t testing.TB, before, run Input, opts term.Options) string {
-	t.Helper()
-	a := matrix.Side{File: "before.jsonl", Run: before.Run}
-	b := matrix.Side{File: "run.jsonl", Run: run.Run}
-	columns, _ := experiments.Known(a.Run.Experiment)
-	c, err := matrix.Compare(a, b, columns, nil, false)
-	require.NoError(t, err)
-	var out strings.Builder
-	require.NoError(t, render.Comparison(&out, c, "table", opts))
-	return out.String()
-}
-
 // Every recorded run has the views in its archive. `make record` takes the runs again. A run that was printed by --format json and
 // read back has the same.
 func TestViews(t *testing.T) {
@@ -231,7 +217,7 @@ func TestViews(t *testing.T) {
 		if text, ok := r.member("before.jsonl"); ok {
 			before := readText(t, text)
 			for _, v := range views[:3] {
-				add("compare."+v.name, compareText(t, before, r.in, v.opts))
+				add("compare."+v.name, compared(t, comparisonOf(t, before, r.in), "table", v.opts))
 			}
 			add("compare.report", pageOf(t, before, r.in))
 		}
@@ -396,11 +382,7 @@ func TestViewsOfHostileRuns(t *testing.T) {
 				if v.format == "table" || len(run.Samples) > 0 {
 					assert.Contains(t, page, "title", "the text is there: %s", v.name)
 				}
-				for line := range strings.Lines(page) {
-					assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
-						return !unicode.IsPrint(r)
-					}), "%s: %q", v.name, line)
-				}
+				assertPrintable(t, page)
 			}
 			in := Input{File: rendertest.Hostile, Run: run}
 			page := written(t, in, in)
@@ -410,6 +392,14 @@ func TestViewsOfHostileRuns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// assertPrintable asserts that a text does nothing to a terminal.
+func assertPrintable(t testing.TB, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsPrint(r) }), "%q", line)
+	}
 }
 
 // FuzzViews checks that any numbers in the journal of a stranger are shown in every format without a failure, and drawn within the
