@@ -184,15 +184,15 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 	if m == nil {
 		return nil
 	}
-	rounds := map[int]struct{}{}
+	rounds := 0
 	for i := range run.Samples {
 		if slot := run.Samples[i].Slot; slot != nil {
-			rounds[slot.Round] = struct{}{}
+			rounds = max(rounds, slot.Round+1)
 		}
 	}
-	taken := units.Things(len(rounds), "round")
-	if len(rounds) < m.Rounds {
-		taken = fmt.Sprintf("%d of %s", len(rounds), units.Things(m.Rounds, "round"))
+	taken := units.Things(rounds, "round")
+	if rounds < m.Rounds {
+		taken = fmt.Sprintf("%d of %s", rounds, units.Things(m.Rounds, "round"))
 	}
 	parts = append(parts, taken, units.Things(len(run.Samples), "sample"))
 	if m.Warmup > 0 && verbose {

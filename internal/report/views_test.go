@@ -355,13 +355,8 @@ func TestPictures(t *testing.T) {
 		{"matrix", "no cell has one", chart.MatrixSVG},
 	} {
 		run := copyOf(t, c.run)
-		var out strings.Builder
-		require.NoError(t, c.draw(&out, run))
-		rendertest.XML(t, out.String())
+		require.NoError(t, c.draw(io.Discard, run))
 		require.ErrorIs(t, c.draw(rendertest.Broken{}, run), rendertest.ErrBroken)
-		other := *run
-		other.Experiment, other.Matrix = "latency", nil
-		assert.Error(t, c.draw(io.Discard, &other), "a run of another experiment")
 		run.Samples, run.Matrix = nil, nil
 		assert.ErrorContains(t, c.draw(io.Discard, run), c.none)
 	}

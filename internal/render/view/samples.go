@@ -105,13 +105,10 @@ func verdictTable(run *result.Run, verbose bool) table.Table {
 		}
 		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(n), table.Text(verdict), words}})
 	}
-	disturbed := 0
-	for _, s := range run.Samples {
-		if sig := s.Quality.Signals; s.Quality.Verdict == result.Suspect && takesCPU(sig.OtherSeconds, sig.StealSeconds) {
-			disturbed++
-		}
-	}
-	if 2*disturbed > len(run.Samples) {
+	disturbed := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
+		return s.Quality.Verdict != result.Suspect || !positive(s.Quality.Signals.OtherSeconds) && !positive(s.Quality.Signals.StealSeconds)
+	})
+	if 2*len(disturbed) > len(run.Samples) {
 		t.Notes = append(t.Notes, "gorun doctor shows what disturbs a machine, and what to do about it")
 	}
 	return t
@@ -228,7 +225,4 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 	return order
 }
 
-// takesCPU reports whether other programs, or the hypervisor, took CPU time.
-func takesCPU(signals ...*float64) bool {
-	return slices.ContainsFunc(signals, func(seconds *float64) bool { return seconds != nil && *seconds > 0 })
-}
+func positive(seconds *float64) bool { return seconds != nil && *seconds > 0 }

@@ -58,9 +58,9 @@ func (s Shape) Series(run *result.Run) SeriesSet {
 	}
 	for _, row := range s.rows(run) {
 		series := Series{Name: row.Name}
-		for _, i := range row.all {
-			sample := &run.Samples[i]
-			p := Point{Index: sample.Index, At: float64(i), Seconds: sample.Seconds, Verdict: sample.Quality.Verdict, Partial: sample.Partial}
+		for i := range row.Samples {
+			sample := &row.Samples[i]
+			p := Point{Index: sample.Index, At: float64(sample.Index), Seconds: sample.Seconds, Verdict: sample.Quality.Verdict, Partial: sample.Partial}
 			if s.Compared.Name != "" {
 				ns, _ := s.Compared.Number(sample)
 				p.Seconds = ns / 1e9

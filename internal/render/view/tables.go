@@ -29,7 +29,6 @@ type Row struct {
 	Samples []result.Sample // the good ones, or all if none is good
 	Verdict result.Verdict  // the worst of these
 
-	all    []int // the indices of all its samples
 	labels []table.Value
 }
 
@@ -39,9 +38,6 @@ func (s Shape) RowsOf(run *result.Run) []Row {
 	rows := s.rows(run)
 	for i := range rows {
 		r := &rows[i]
-		for _, n := range r.all {
-			r.Samples = append(r.Samples, run.Samples[n])
-		}
 		r.Samples, r.Verdict = Summarised(r.Samples), result.Valid
 		for k := range r.Samples {
 			if v := r.Samples[k].Quality.Verdict; v == result.Invalid || v == result.Suspect && r.Verdict == result.Valid {
@@ -52,7 +48,7 @@ func (s Shape) RowsOf(run *result.Run) []Row {
 	return rows
 }
 
-// rows returns the rows with their names and the indices of their samples.
+// rows returns the rows with all of their samples, and without verdicts.
 func (s Shape) rows(run *result.Run) (rows []Row) {
 	for i, title := range CellTitles(run) {
 		rows = append(rows, Row{Name: title, Cell: i})
@@ -63,7 +59,7 @@ func (s Shape) rows(run *result.Run) (rows []Row) {
 		sample := &run.Samples[i]
 		if len(run.Cells) > 0 {
 			if sample.Slot != nil && sample.Cell >= 0 && sample.Cell < len(rows) {
-				rows[sample.Cell].all = append(rows[sample.Cell].all, i)
+				rows[sample.Cell].Samples = append(rows[sample.Cell].Samples, *sample)
 			}
 			continue
 		}
@@ -81,7 +77,7 @@ func (s Shape) rows(run *result.Run) (rows []Row) {
 			}
 			rows = append(rows, row)
 		}
-		rows[n].all = append(rows[n].all, i)
+		rows[n].Samples = append(rows[n].Samples, *sample)
 	}
 	if len(run.Cells) == 0 {
 		s.name(rows)
