@@ -79,25 +79,9 @@ time  at least 25 rounds; how long one takes is not known (--estimate measures
 }
 
 func TestPlanEstimate(t *testing.T) {
-	for _, c := range []struct {
-		estimate result.Estimate
-		want     string
-	}{
-		{
-			result.Estimate{Rounds: 1, Asked: true},
-			"time 1 round; how long one takes is not known (--estimate measures it).",
-		},
-		{
-			result.Estimate{BaselineSeconds: 0.31, RoundSeconds: 4.12, Rounds: 25, Seconds: 103, BudgetSeconds: 60},
-			"time at least 25 rounds of about 4.1 s: 1 min 43 s; no round begins that would not end within the budget of" +
-				" 1 min, which is enough for 14 rounds. One process of the baseline took 0.3 s, with its start and warm-up.",
-		},
-		{
-			result.Estimate{Rounds: 25, BudgetSeconds: 60},
-			"time at least 25 rounds; how long one takes is not known (--estimate measures it); no round begins that would not end within the" +
-				" budget of 1 min.",
-		},
-	} {
-		assert.Equal(t, c.want, words(planEstimate(&c.estimate)))
-	}
+	estimate := func(e result.Estimate) string { return words(planEstimate(&e)) }
+	assert.Equal(t, "time 1 round; how long one takes is not known (--estimate measures it).", estimate(result.Estimate{Rounds: 1, Asked: true}))
+	assert.Equal(t, "time at least 25 rounds of about 4.1 s: 1 min 43 s; no round begins that would not end within the budget of"+
+		" 1 min, which is enough for 14 rounds. One process of the baseline took 0.3 s, with its start and warm-up.",
+		estimate(result.Estimate{BaselineSeconds: 0.31, RoundSeconds: 4.12, Rounds: 25, Seconds: 103, BudgetSeconds: 60}))
 }

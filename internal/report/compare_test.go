@@ -29,7 +29,7 @@ func comparisonOf(t testing.TB, before, run Input) *result.Comparison {
 func recordedPair(t testing.TB) (before, run Input) {
 	r := runOf(t, "compare")
 	text, _ := r.member("before.jsonl")
-	return readText(t, text), readText(t, r.journal(t))
+	return readText(t, text), readText(t, r.journal())
 }
 
 func compared(t testing.TB, c *result.Comparison, format string, opts term.Options) string {

@@ -27,7 +27,7 @@ func get(t *testing.T, url string) (status int, body string) {
 
 // A page that is served follows its journal, and ends with its context.
 func TestServe(t *testing.T) {
-	path, whole := filepath.Join(t.TempDir(), "run.jsonl"), runOf(t, "matrix").journal(t)
+	path, whole := filepath.Join(t.TempDir(), "run.jsonl"), runOf(t, "matrix").journal()
 	require.NoError(t, os.WriteFile(path, []byte(whole[:len(whole)/2]), 0o644))
 
 	served, err := NewServed([]string{path}, Options{Views: experiments})

@@ -70,38 +70,26 @@ type recorded struct {
 	in         Input
 }
 
-// recordings are read once, and no test changes them.
-var recordings = sync.OnceValues(func() (runs []recorded, err error) {
+// recordedRuns reads the recordings once, and no test changes them.
+var recordedRuns = sync.OnceValue(func() (runs []recorded) {
 	paths, err := filepath.Glob(filepath.Join(runsDir, "*.txtar"))
-	if err != nil {
-		return nil, err
-	}
 	for _, path := range paths {
 		r := recorded{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), path: path}
-		if r.archive, err = txtar.ParseFile(path); err != nil {
-			return nil, err
+		if r.archive, err = txtar.ParseFile(path); err == nil {
+			r.in, err = readAs(r.journal())
 		}
-		journal, _ := r.member("run.jsonl")
-		if r.in, err = readAs(journal); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", path, err))
 		}
 		runs = append(runs, r)
 	}
-	return runs, nil
-})
-
-func recordedRuns(t testing.TB) []recorded {
-	t.Helper()
-	runs, err := recordings()
-	require.NoError(t, err)
-	require.NotEmpty(t, runs)
 	return runs
-}
+})
 
 // eachRun runs a test of each recorded run.
 func eachRun(t *testing.T, test func(t *testing.T, r recorded)) {
 	t.Parallel()
-	for _, r := range recordedRuns(t) {
+	for _, r := range recordedRuns() {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, r)
@@ -111,7 +99,7 @@ func eachRun(t *testing.T, test func(t *testing.T, r recorded)) {
 
 func runOf(t testing.TB, name string) recorded {
 	t.Helper()
-	all := recordedRuns(t)
+	all := recordedRuns()
 	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == name })
 	require.GreaterOrEqual(t, i, 0, name)
 	return all[i]
@@ -136,11 +124,10 @@ func (r recorded) member(name string) (string, bool) {
 	return string(r.archive.Files[i].Data), true
 }
 
-func (r recorded) journal(t testing.TB) string {
-	t.Helper()
-	journal, ok := r.member("run.jsonl")
-	require.True(t, ok, "%s has no run.jsonl", r.path)
-	return journal
+// journal returns the text of a run's journal.
+func (r recorded) journal() string {
+	text, _ := r.member("run.jsonl")
+	return text
 }
 
 // readAs reads a journal's text as `gorun report` reads its file.
@@ -253,7 +240,7 @@ func TestRecordedRuns(t *testing.T) {
 		}
 	}
 	lines := 0
-	for _, r := range recordedRuns(t) {
+	for _, r := range recordedRuns() {
 		command, _, _ := strings.Cut(string(r.archive.Comment), "\n")
 		assert.Equal(t, commands[r.name], command, "%s is of the row in runs.txt", r.path)
 		delete(commands, r.name)
@@ -296,7 +283,7 @@ func TestViewsFit(t *testing.T) {
 // give its cells the same verdicts.
 func TestViewsOfCutJournals(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
-		journal := r.journal(t)
+		journal := r.journal()
 		header := strings.IndexByte(journal, '\n') + 1
 		whole := len(journal)
 		footer := strings.LastIndexByte(journal[:whole-1], '\n') + 1
@@ -326,7 +313,7 @@ func unbroken(page string) string { return strings.Join(strings.Fields(text.Stri
 func TestFiguresOfRecordedRuns(t *testing.T) {
 	t.Parallel()
 	drawn := map[string]int{} // 0: no run had it
-	for _, r := range recordedRuns(t) {
+	for _, r := range recordedRuns() {
 		before := show(t, r.in.Run, shown{format: "json"})
 		for _, f := range figuresOf(r.in.Run, experiments) {
 			drawn[f.Anchor] += 0
@@ -425,7 +412,7 @@ func FuzzViews(f *testing.F) {
 		}
 		return value
 	}
-	runs := recordedRuns(f)
+	runs := recordedRuns()
 	for i := range runs {
 		for seed, width := range []int{80, 40, 9, 7} {
 			f.Add(uint(i), uint64(seed), width)
