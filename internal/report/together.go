@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"gorun/internal/column"
 	"gorun/internal/matrix"
@@ -15,20 +16,13 @@ import (
 
 // comparisons returns tables with the medians of runs of the same experiment that have common cells, side by side.
 func comparisons(inputs []Input, views render.Views) (tables []sheet, answer []view.Statement) {
-	var experiments []string
-	of := map[string][]Input{}
-	for _, in := range inputs {
-		name := in.Run.Experiment
-		if of[name] == nil {
-			experiments = append(experiments, name)
-		}
-		of[name] = append(of[name], in)
-	}
-	for _, name := range experiments {
-		if len(of[name]) == 1 {
+	for i, in := range inputs {
+		another := func(other Input) bool { return other.Run.Experiment != in.Run.Experiment }
+		same := slices.DeleteFunc(slices.Clone(inputs), another)
+		if len(same) == 1 || slices.ContainsFunc(inputs[:i], func(other Input) bool { return !another(other) }) {
 			continue
 		}
-		if t, found := sideBySide(of[name], views.Shape(of[name][0].Run)); len(t.Rows) > 0 {
+		if t, found := sideBySide(same, views.Shape(in.Run)); len(t.Rows) > 0 {
 			tables, answer = append(tables, sheetOf(t)), append(answer, found...)
 		}
 	}

@@ -83,13 +83,6 @@ func (s Shape) Answer(run *result.Run) []Statement {
 	return statements
 }
 
-func areOrIs(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
 // answer names the ends of what stands for cells, or sums up the samples of one.
 func (set SeriesSet) answer() string {
 	least, most := -1, -1
@@ -215,9 +208,11 @@ func Doubtful(samples []result.Sample) string {
 		if len(reasons) == 0 {
 			continue
 		}
-		n := count(samples, v)
-		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), areOrIs(n), v,
-			reasons[0].Text)
+		n, are := count(samples, v), "are"
+		if n == 1 {
+			are = "is"
+		}
+		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), are, v, reasons[0].Text)
 	}
 	return ""
 }

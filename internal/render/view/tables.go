@@ -192,10 +192,10 @@ func (s Shape) main(run *result.Run, rows []Row) table.Table {
 		compared = column.Wall
 	}
 	for _, c := range ranked(s.Columns) {
-		if c.Name == compared.Name || slices.Contains(s.Rows, c.Name) || !hasFigure(rows, c) {
-			continue
+		has := func(row Row) bool { return valueOf(row.Samples, c) != nil }
+		if c.Name != compared.Name && !slices.Contains(s.Rows, c.Name) && slices.ContainsFunc(rows, has) {
+			add(table.Column{Title: label(c), Rank: c.Rank}, func(row Row) table.Value { return median(row, c) })
 		}
-		add(table.Column{Title: label(c), Rank: c.Rank}, func(row Row) table.Value { return s.median(row, c) })
 	}
 	if !judged {
 		add(table.Column{Title: label(compared)}, func(row Row) table.Value { return valueOf(row.Samples, compared) })
@@ -273,7 +273,7 @@ func cellTimes(run *result.Run) []string {
 }
 
 // median returns that of a figure over the samples of a row.
-func (s Shape) median(row Row, c column.Column) table.Value {
+func median(row Row, c column.Column) table.Value {
 	switch v := valueOf(row.Samples, c).(type) {
 	case table.Spread:
 		return table.Number{X: v.Median, Unit: v.Unit}
@@ -287,10 +287,6 @@ func ranked(columns column.List) column.List {
 	some := slices.DeleteFunc(slices.Clone(columns), func(c column.Column) bool { return c.Rank == 0 })
 	slices.SortStableFunc(some, func(a, b column.Column) int { return cmp.Compare(a.Rank, b.Rank) })
 	return some
-}
-
-func hasFigure(rows []Row, c column.Column) bool {
-	return slices.ContainsFunc(rows, func(row Row) bool { return valueOf(row.Samples, c) != nil })
 }
 
 // labelsOf returns the columns that tell the rows apart, and their values by row.
@@ -356,7 +352,7 @@ func rowLabel(c column.Column, s *result.Sample) table.Value {
 func (s Shape) groups(run *result.Run, rows []Row) (tables []table.Table) {
 	at := map[string]int{}
 	add := func(c column.Column, keyed bool) {
-		value, kind := func(row Row) table.Value { return s.median(row, c) }, "medians of the samples"
+		value, kind := func(row Row) table.Value { return median(row, c) }, "medians of the samples"
 		if c.Unit == column.Count || c.Unit == column.Share || keyed {
 			value, kind = func(row Row) table.Value { return s.mean(row.Samples, c, keyed) }, "mean of a sample"
 		}
