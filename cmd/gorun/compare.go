@@ -116,8 +116,8 @@ func runCompare(o *compareOptions) error {
 	for pair := range slices.Chunk(sides[2:], 2) {
 		more = append(more, [2]matrix.Side(pair))
 	}
-	comparison, err := matrix.Compare(sides[0], sides[1], render.Views(views).Columns(sides[0].Run.Experiment), o.across, o.force,
-		more...)
+	columns, _ := render.Views(views).Known(sides[0].Run.Experiment)
+	comparison, err := matrix.Compare(sides[0], sides[1], columns, o.across, o.force, more...)
 	if err != nil {
 		return err
 	}

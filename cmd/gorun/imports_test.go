@@ -51,12 +51,12 @@ const mayImport = `
 	primes              catalog column cpuset experiment hint linux placement result units
 	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests
-	render              catalog column cpuset experiment lazy render/term render/view result shell stats table topology units
+	render              catalog column cpuset experiment lazy render/chart render/term render/view result shell stats table topology units
 	render/chart        column render/term render/view result stats table units
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
-	report              column experiment journal matrix render render/chart render/term render/view result shell stats table units
+	report              column experiment journal matrix render render/chart render/term render/view result shell table units
 	result              hint lazy stats
 	run                 catalog cgroup child column cpuset experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint

@@ -107,7 +107,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "threads that run Go code at once (0: the runtime's choice)")
 	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
 	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
-	set.BoolVar(&f.detail, "workers-detail", false, "keep a row for each worker and each thread, with its nice value, policy and CPU")
+	set.BoolVar(&f.detail, "workers-detail", false, "keep a row for each worker, with its thread, nice value, policy and CPU")
 	set.Group("Placement", "lock-thread", "pin-cpus", "pin-thread", "nice", "sched", "gomaxprocs")
 	set.Group("Work")
 	set.CPUList("pin-cpus")

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/table"
-	"gorun/internal/units"
 )
 
 // ComparisonFormats are the formats of two runs that are compared, the default first.
@@ -20,20 +20,14 @@ var ComparisonFormats = []string{"table", "json"}
 func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Options) error {
 	switch format {
 	case "json":
-		full := *c
-		full.Differences, full.Cells, full.Warnings = orEmpty(c.Differences), orEmpty(c.Cells), orEmpty(c.Warnings)
-		full.OnlyA, full.OnlyB = orEmpty(c.OnlyA), orEmpty(c.OnlyB)
-		return indented(w, &full)
+		return indented(w, c)
 	case "table":
 		c = term.Clean(c)
-		_, err := io.WriteString(w, term.Page([]string{
-			view.AnswerBlock(comparisonAnswer(c), opts),
-			term.Table(comparedTable(c, opts.Verbose), opts),
-			unmatchedBlock(c, opts),
-			differencesBlock(c, opts),
-			comparisonHeading(c, opts),
-			warningsBlock(c.Warnings, opts),
-		}))
+		blocks := []string{view.AnswerBlock(comparisonAnswer(c), opts)}
+		for _, t := range []table.Table{comparedTable(c, opts.Verbose), unmatchedTable(c), differencesTable(c), originsTable(c)} {
+			blocks = append(blocks, term.Table(t, opts))
+		}
+		_, err := io.WriteString(w, term.Page(append(blocks, warningsBlock(c.Warnings, opts))))
 		return err
 	}
 	return fmt.Errorf("%w %q for a comparison: there are %s", ErrFormat, format, strings.Join(ComparisonFormats, ", "))
@@ -41,9 +35,6 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 
 // comparisonAnswer says what B is against A.
 func comparisonAnswer(c *result.Comparison) []view.Statement {
-	if len(c.Cells) == 0 {
-		return []view.Statement{{Text: "Nothing can be compared: no cell of A has a partner in B"}}
-	}
 	var claims []view.Claim
 	for _, cell := range c.Cells {
 		claims = append(claims, view.Claim{Name: cell.A, Verdict: cell.Verdict})
@@ -56,63 +47,42 @@ func comparisonAnswer(c *result.Comparison) []view.Statement {
 	return append(statements, view.Statement{Text: fmt.Sprintf("A is %s, and B is %s, which is compared with it", c.A.File, c.B.File)})
 }
 
-// comparisonHeading says which runs are compared, and where they ran.
-func comparisonHeading(c *result.Comparison, opts term.Options) string {
-	block := "gorun compare " + c.Experiment + ": B against A" + "\n"
-	hosts := [2][]string{}
-	runs := []result.Origin{c.A, c.B}
+// mostOfFile is how much of a file's name the table of the runs quotes, in columns. The answer has it in full.
+const mostOfFile = 24
+
+// originsTable says which runs are compared, and where they ran.
+func originsTable(c *result.Comparison) table.Table {
+	t := table.Table{Name: "runs", Title: "gorun compare " + c.Experiment + ": B against A"}
+	t.Add("run", "file", "started", "samples", "on")
+	machine := func(of result.Origin) string { return Machine(&result.Run{Host: of.Host, Tool: of.Tool}) }
+	add := func(name string, of result.Origin) {
+		words := table.Words{{Text: machine(of)}}
+		if len(t.Rows) > 0 && words[0].Text == machine(c.A) {
+			words[0].Text = "the same"
+		}
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+			table.Text(name), table.Text(term.Snip(of.File, mostOfFile)), table.Text(of.Started), table.Count(of.Samples), words,
+		}})
+	}
+	add("A", c.A)
+	add("B", c.B)
 	for i := range min(len(c.MoreA), len(c.MoreB)) {
-		runs = append(runs, c.MoreA[i], c.MoreB[i])
+		add(fmt.Sprintf("A%d", i+2), c.MoreA[i])
+		add(fmt.Sprintf("B%d", i+2), c.MoreB[i])
 	}
-	for i, origin := range runs {
-		parts := []string{origin.File, origin.Started, units.Things(origin.Samples, "sample")}
-		if origin.Host.Hostname != "" {
-			parts = append(parts, "on "+origin.Host.Hostname)
-		}
-		name := fmt.Sprintf("%c  ", 'A'+i%2)
-		if i > 1 {
-			name = fmt.Sprintf("%c%d ", 'A'+i%2, i/2+1)
-		}
-		block += labelled("  "+name, parts, opts)
-		if i > 1 {
-			continue
-		}
-		hosts[i] = hostParts(&result.Run{Host: origin.Host, Tool: origin.Tool}, view.Spec{})
-	}
-	if strings.Join(hosts[0], " · ") == strings.Join(hosts[1], " · ") {
-		return block + labelled("  on ", hosts[0], opts)
-	}
-	return block + labelled("  A on ", hosts[0], opts) + labelled("  B on ", hosts[1], opts)
+	return t
 }
 
-// labelled sets parts in lines after a label.
-func labelled(label string, parts []string, opts term.Options) string {
-	indent := strings.Repeat(" ", len(label))
-	width := opts.Columns() - len(indent)
-	for i, part := range parts {
-		parts[i] = term.Snip(part, width)
-	}
-	return label + term.Flow(parts, " · ", indent, width)
-}
-
-// differencesBlock names the conditions that the runs do not share.
-func differencesBlock(c *result.Comparison, opts term.Options) string {
-	if len(c.Differences) == 0 {
-		return ""
-	}
-	block := opts.Paint(term.Bold, "Not the same in both:") + "\n"
+// differencesTable has the conditions that the runs do not share.
+func differencesTable(c *result.Comparison) table.Table {
+	t := table.Table{Name: "differences", Title: "Not the same in both"}
+	t.Add("", "")
 	for _, d := range c.Differences {
-		block += term.Paragraph("  - ", fmt.Sprintf("%s: %s in A, %s in B", d.What, orNothing(d.A), orNothing(d.B)),
-			opts.Columns())
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+			table.Text(d.What), table.Words{{Text: fmt.Sprintf("%s in A, %s in B", cmp.Or(d.A, "nothing"), cmp.Or(d.B, "nothing"))}},
+		}})
 	}
-	return block
-}
-
-func orNothing(text string) string {
-	if text == "" {
-		return "nothing"
-	}
-	return text
+	return t
 }
 
 // comparedTable is a row a cell, with what is said of B against A.
@@ -127,61 +97,49 @@ func comparedTable(c *result.Comparison, verbose bool) table.Table {
 }
 
 // comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, and
-// what the runs said of it by themselves; undecided figures and the last are for verbose. The verdict of a forced comparison begins with what was forced.
-func comparedWords(cell result.ComparedCell, verbose bool) table.Words {
-	words := table.Words{{Text: cell.Words, Tone: table.ToneOf(cell.Verdict.Kind)}}
-	if cell.Relative != nil {
-		words = append(words,
-			table.Phrase{
-				Text: "relative to the baseline: " + cell.Relative.String(),
-				Tone: table.ToneOf(cell.Relative.Kind),
-			})
+// what the runs said of it by themselves; undecided figures and the last are for verbose. The verdict of a forced comparison begins with
+// what was forced.
+func comparedWords(cell result.ComparedCell, verbose bool) (words table.Words) {
+	add := func(text string, kind stats.Kind) {
+		words = append(words, table.Phrase{Text: text, Tone: table.ToneOf(kind)})
+	}
+	add(cell.Words, cell.Verdict.Kind)
+	if v := cell.Relative; v != nil {
+		add("relative to the baseline: "+v.String(), v.Kind)
 	}
 	for _, figure := range cell.Figures {
-		if !verbose && (figure.Verdict.Kind == stats.CantTell || figure.Verdict.Kind == cell.Verdict.Kind) {
-			continue
-		}
-		words = append(words, table.Phrase{
-			Text: figure.Label + ": " + figure.Words, Tone: table.ToneOf(figure.Verdict.Kind),
-		})
-		if v := figure.Relative; v != nil {
-			words = append(words, table.Phrase{
-				Text: figure.Label + ", relative to the baseline: " + v.String(),
-				Tone: table.ToneOf(v.Kind),
-			})
+		if kind := figure.Verdict.Kind; verbose || kind != stats.CantTell && kind != cell.Verdict.Kind {
+			add(figure.Label+": "+figure.Words, kind)
+			if v := figure.Relative; v != nil {
+				add(figure.Label+", relative to the baseline: "+v.String(), v.Kind)
+			}
 		}
 	}
 	if verbose && cell.VerdictA != cell.VerdictB {
-		words = append(words, table.Phrase{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
-			orNone(cell.VerdictB))})
+		add(fmt.Sprintf("A's own verdict: %s; B's: %s", cmp.Or(cell.VerdictA, "none"), cmp.Or(cell.VerdictB, "none")), "")
 	}
 	if cell.B != cell.A {
 		text := "in B: " + cell.B
 		if cell.Relation != "" {
 			text += " (" + cell.Relation + " in both)"
 		}
-		words = append(words, table.Phrase{Text: text})
+		add(text, "")
 	}
 	return words
 }
 
-func orNone(verdict string) string {
-	if verdict == "" {
-		return "none"
-	}
-	return verdict
-}
-
-// unmatchedBlock lists the cells that only one run has.
-func unmatchedBlock(c *result.Comparison, opts term.Options) string {
-	block := ""
+// unmatchedTable has the cells that only one run has.
+func unmatchedTable(c *result.Comparison) table.Table {
+	t := table.Table{Name: "unmatched", Title: "Cells of one run alone"}
+	t.Add("run", "cells")
 	for _, side := range [...]struct {
-		label string
-		names []string
-	}{{"only in A: ", c.OnlyA}, {"only in B: ", c.OnlyB}} {
-		if len(side.names) > 0 {
-			block += labelled(side.label, side.names, opts)
+		run   string
+		cells []string
+	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
+		if len(side.cells) > 0 {
+			words := table.Words{{Text: strings.Join(side.cells, ", ")}}
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(side.run), words}})
 		}
 	}
-	return block
+	return t
 }

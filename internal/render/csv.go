@@ -2,10 +2,8 @@ package render
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +32,6 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
 	samples, columns := v.parts(run)
 	first, others := columns.Leading(), columns.Others(samples)
-	signals := signalNames()
 
 	var fixed []string
 	for _, c := range first {
@@ -47,18 +44,17 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	header := slices.Clone(fixed)
 	for _, c := range others {
 		name := c.Name
-		if slices.Contains(fixed, name) || slices.Contains(signals, name) {
+		if _, taken := column.Signals.Find(name); taken || slices.Contains(fixed, name) {
 			name = "values." + name
 		}
 		header = append(header, name)
 	}
-	header = append(header, signals...)
+	for _, c := range column.Signals {
+		header = append(header, c.Name)
+	}
 	rows := [][]string{header}
 	for i := range samples {
-		row, err := csvRow(&samples[i], first, others)
-		if err != nil {
-			return err
-		}
+		row := csvRow(&samples[i], first, others)
 		if run.Matrix != nil {
 			row = append(slotFields(run, &samples[i]), row...)
 		}
@@ -96,7 +92,8 @@ func escapeCSV(field string) string {
 func (v Views) parts(run *result.Run) ([]result.Sample, column.List) {
 	parts := v.Of(run.Experiment).Parts
 	if parts == nil {
-		return run.Samples, v.Columns(run.Experiment)
+		columns, _ := v.Known(run.Experiment)
+		return run.Samples, columns
 	}
 	var samples []result.Sample
 	for _, sample := range run.Samples {
@@ -120,7 +117,7 @@ func slotFields(run *result.Run, s *result.Sample) []string {
 	}
 }
 
-func csvRow(s *result.Sample, first, others column.List) (row []string, err error) {
+func csvRow(s *result.Sample, first, others column.List) (row []string) {
 	values := func(columns column.List) {
 		for _, c := range columns {
 			row = append(row, c.Of(s).Text)
@@ -132,37 +129,6 @@ func csvRow(s *result.Sample, first, others column.List) (row []string, err erro
 		strconv.FormatBool(s.Partial), string(s.Quality.Verdict), strings.Join(s.Quality.Reasons, "; "),
 	)
 	values(others)
-	signals := reflect.ValueOf(s.Quality.Signals)
-	for i := range signals.NumField() {
-		field := ""
-		if signal := reflect.Indirect(signals.Field(i)); signal.IsValid() { // a nil pointer is a signal that is missing
-			if field, err = csvField(signal.Interface()); err != nil {
-				return nil, err
-			}
-		}
-		row = append(row, field)
-	}
-	return row, nil
-}
-
-// csvField shows texts and numbers as themselves, and anything else as JSON.
-func csvField(value any) (string, error) {
-	switch value := value.(type) {
-	case string:
-		return value, nil
-	case float64:
-		return units.Exact(value), nil
-	}
-	text, err := json.Marshal(value)
-	return string(text), err
-}
-
-// signalNames are the names that result.Signals has in JSON, in its order: a new signal becomes a column by itself.
-func signalNames() []string {
-	var names []string
-	for field := range reflect.TypeFor[result.Signals]().Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
+	values(column.Signals)
+	return row
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"unicode"
@@ -15,45 +16,31 @@ import (
 	"gorun/internal/topology"
 )
 
-func assertHarmless(t *testing.T, page string) {
-	t.Helper()
-	assert.Contains(t, page, "title", "the text is there")
-	for line := range strings.Lines(page) {
-		assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
-			return !unicode.IsPrint(r)
-		}), "%q", line)
-	}
-}
-
 // Whatever a journal or a machine holds, nothing in it reaches the terminal but what can be printed. TestViewsOfHostileRuns of
-// the report has the formats of a run.
+// the report has the formats of a run, and its other tests those of two.
 func TestForeignTextsAreHarmless(t *testing.T) {
-	var page strings.Builder
-	require.NoError(t, Comparison(&page, rendertest.Soiled(t, comparison()), "table", term.Options{}))
-	assertHarmless(t, page.String())
-
-	page.Reset()
-	require.NoError(t, all.Plan(&page, rendertest.Soiled(t, matrixPlan()), "table"))
-	assertHarmless(t, page.String())
-
-	page.Reset()
-	standing := result.Standing{Running: "a", Rounds: 12, Cells: []result.StandingCell{
+	standing := &result.Standing{Running: "a", Rounds: 12, Cells: []result.StandingCell{
 		{Name: "a", Seconds: 0.161, Verdict: *rendertest.Effect(stats.CantTell, 1, -1.2, 3.4, 12), Open: true},
 		{Name: "b", Seconds: 0.181, Verdict: *rendertest.Effect(stats.Slower, 12, 11, 13, 12)},
 	}}
-	board := term.Scoreboard{W: &page, Opts: term.Options{Terminal: true}}
-	board.Draw(*rendertest.Soiled(t, &standing))
-	assertHarmless(t, strings.NewReplacer("\x1b[K", "", "\r", "").Replace(page.String())) // the live table's own
-
-	page.Reset()
-	require.NoError(t, Topo(&page, &topology.Machine{Warnings: []string{rendertest.Hostile}}, topology.Details{
-		CPUModel: rendertest.Hostile, Warnings: []string{rendertest.Hostile}, Devices: []topology.DeviceInterrupts{
-			{Device: topology.Device{PCI: rendertest.Hostile, Kind: rendertest.Hostile, Names: []string{rendertest.Hostile}}},
+	for name, write := range map[string]func(w io.Writer) error{
+		"plan": func(w io.Writer) error { return all.Plan(w, rendertest.Soiled(t, matrixPlan()), "table") },
+		"standing": func(w io.Writer) error {
+			(&term.Scoreboard{W: w, Opts: term.Options{Terminal: true}}).Draw(*rendertest.Soiled(t, standing))
+			return nil
 		},
-	}, term.Options{}))
-	assertHarmless(t, page.String())
-
-	page.Reset()
-	require.NoError(t, all.BenchfmtPair(&page, rendertest.Soiled(t, matrixRun()), matrixRun(), rendertest.Hostile, "b"))
-	assertHarmless(t, page.String())
+		"machine": func(w io.Writer) error {
+			return Topo(w, &topology.Machine{Warnings: []string{rendertest.Hostile}}, topology.Details{
+				CPUModel: rendertest.Hostile, Warnings: []string{rendertest.Hostile}, Devices: []topology.DeviceInterrupts{
+					{Device: topology.Device{PCI: rendertest.Hostile, Kind: rendertest.Hostile, Names: []string{rendertest.Hostile}}},
+				},
+			}, term.Options{})
+		},
+	} {
+		var page strings.Builder
+		require.NoError(t, write(&page), name)
+		assert.Contains(t, page.String(), "title", "the text is there")
+		own := strings.NewReplacer("\x1b[K", "", "\r", "", "\n", "") // of the live table
+		assert.False(t, strings.ContainsFunc(own.Replace(page.String()), func(r rune) bool { return !unicode.IsPrint(r) }), name)
+	}
 }

@@ -4,75 +4,54 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
+	"reflect"
+	"strings"
 
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
-// JSON writes the whole run, indented by two spaces, with "<", ">" and "&" as themselves. Lists that the schema
-// promises are never null.
-func JSON(w io.Writer, run *result.Run, _ term.Options) error {
-	full := *run
-	full.Samples = withLists(run.Samples)
-	if run.Warmups != nil {
-		full.Warmups = withLists(run.Warmups)
-	}
-	if run.Matrix != nil {
-		matrix := *run.Matrix
-		matrix.Order = withRound(matrix.Order)
-		full.Matrix = &matrix
-	}
-	full.Cells = withFlags(run.Cells)
-	full.Findings = orEmpty(run.Findings)
-	full.Warnings = orEmpty(run.Warnings)
-	return indented(w, &full)
-}
+// JSON writes the whole run, indented by two spaces, with "<", ">" and "&" as themselves.
+func JSON(w io.Writer, run *result.Run, _ term.Options) error { return indented(w, run) }
 
-// indented writes any value as the JSON that gorun writes everywhere.
+// indented writes any value as the JSON that gorun writes everywhere. Lists and maps that the schema promises are never null.
 func indented(w io.Writer, value any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(value); err != nil {
+	if err := enc.Encode(withLists(reflect.ValueOf(value)).Interface()); err != nil {
 		return fmt.Errorf("cannot write JSON: %w", err)
 	}
 	return nil
 }
 
-// withLists copies the samples, and gives each the list of reasons that a reader may rely on.
-func withLists(samples []result.Sample) []result.Sample {
-	out := slices.Clone(orEmpty(samples))
-	for i := range out {
-		out[i].Quality.Reasons = orEmpty(out[i].Quality.Reasons)
-	}
-	return out
-}
-
-// withRound copies an order, and gives it the lists that a reader may rely on.
-func withRound(order result.Order) result.Order {
-	order.First = slices.Clone(order.First)
-	for i := range order.First {
-		order.First[i] = orEmpty(order.First[i])
-	}
-	return order
-}
-
-// withFlags copies the cells, and gives each the flags and the command that a reader may rely on.
-func withFlags(cells []result.Cell) []result.Cell {
-	out := slices.Clone(cells)
-	for i := range out {
-		out[i].Command = orEmpty(out[i].Command)
-		if out[i].Flags == nil {
-			out[i].Flags = map[string]string{}
+// withLists copies a value with an empty list or map in place of each that is nil: encoding/json would write null.
+func withLists(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(withLists(v.Elem()))
+		}
+	case reflect.Slice:
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(withLists(v.Index(i)))
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			out.Set(reflect.MakeMap(v.Type()))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			absent := strings.Contains(field.Tag.Get("json"), ",omit") && v.Field(i).IsZero()
+			if field.IsExported() && !absent {
+				out.Field(i).Set(withLists(v.Field(i)))
+			}
 		}
 	}
 	return out
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

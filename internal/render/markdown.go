@@ -23,10 +23,10 @@ func (v Views) Markdown(w io.Writer, run *result.Run, _ term.Options) error {
 	opts := term.Options{Width: markdownWidth}
 	var page strings.Builder
 	page.WriteString(view.AnswerMarkdown(v.Answer(run)))
-	for _, t := range v.Tables(run, false) {
+	for _, t := range append(v.Tables(run, false), view.Quality(run, false)...) {
 		page.WriteString("\n" + term.MarkdownTable(t))
 	}
-	page.WriteString("\n" + fenced(view.QualityBlock(run, opts), v.findingsBlock(run, opts), v.howBlock(run, options, opts)))
+	page.WriteString("\n" + fenced(interrupted(run, opts), v.findingsBlock(run, opts), v.howBlock(run, options, opts)))
 	for _, warning := range result.OneEach(run.Warnings) {
 		page.WriteString("\n> " + term.EscapeMarkdown(warning.Message) + "\n")
 	}

@@ -10,6 +10,7 @@ import (
 	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
+	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -39,13 +40,8 @@ func (v Views) Of(name string) experiment.View {
 	return of
 }
 
-// Columns returns the columns of runs of an experiment: of one that is not known, those that all have.
-func (v Views) Columns(name string) column.List {
-	x, _ := v.find(name)
-	return x.Columns
-}
-
-// Known returns the columns of runs of an experiment, and reports whether the experiment is among these.
+// Known returns the columns of runs of an experiment, and reports whether the experiment is among these: one that is not has the
+// columns that all have.
 func (v Views) Known(name string) (columns column.List, known bool) {
 	x, _ := v.find(name)
 	return x.Columns, x.Name != ""
@@ -90,13 +86,22 @@ func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	if drawn := v.Of(run.Experiment).Drawn; drawn != nil {
 		blocks = append(blocks, drawn(run, options, opts))
 	}
-	for _, t := range tables {
+	for _, t := range append(tables, view.Quality(run, opts.Verbose)...) {
 		blocks = append(blocks, term.Table(t, opts))
 	}
-	blocks = append(blocks, view.QualityBlock(run, opts), v.findingsBlock(run, opts),
+	blocks = append(blocks, interrupted(run, opts), v.findingsBlock(run, opts),
 		v.howBlock(run, options, opts), warningsBlock(run.Warnings, opts))
 	_, err = io.WriteString(w, term.Page(blocks))
 	return err
+}
+
+// interrupted tells that there could be more.
+func interrupted(run *result.Run, opts term.Options) string {
+	if !run.Partial {
+		return ""
+	}
+	return term.Paragraph(opts.Paint(term.Yellow, "interrupted")+": ",
+		"what is shown was measured, and more was planned", opts.Columns())
 }
 
 // Answer returns the findings of a run, the answer first.
@@ -137,7 +142,7 @@ func (v Views) howBlock(run *result.Run, options view.Spec, opts term.Options) s
 	if placed := placementText(run.Samples, opts); placed != "" {
 		block += term.Paragraph("  placement ", placed, width)
 	}
-	return block + flowed(hostParts(run, options), width) + chosenLines(run.Cells, width)
+	return block + flowed(hostParts(run), width) + chosenLines(run.Cells, width)
 }
 
 // flowed returns parts in lines that are indented.
@@ -179,15 +184,15 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 	if m == nil {
 		return nil
 	}
-	rounds := map[int]struct{}{}
+	rounds := 0
 	for i := range run.Samples {
 		if slot := run.Samples[i].Slot; slot != nil {
-			rounds[slot.Round] = struct{}{}
+			rounds = max(rounds, slot.Round+1)
 		}
 	}
-	taken := units.Things(len(rounds), "round")
-	if len(rounds) < m.Rounds {
-		taken = fmt.Sprintf("%d of %s", len(rounds), units.Things(m.Rounds, "round"))
+	taken := units.Things(rounds, "round")
+	if rounds < m.Rounds {
+		taken = fmt.Sprintf("%d of %s", rounds, units.Things(m.Rounds, "round"))
 	}
 	parts = append(parts, taken, units.Things(len(run.Samples), "sample"))
 	if m.Warmup > 0 && verbose {
@@ -216,13 +221,20 @@ func chosenLines(cells []result.Cell, width int) (block string) {
 	return block
 }
 
+// mostMismatches is how many of the kernel's other answers are quoted.
+const mostMismatches = 3
+
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.
 func placementText(samples []result.Sample, opts term.Options) string {
 	if len(samples) == 0 {
 		return ""
 	}
 	asked := samples[0].Placement.Requested
-	settings := requests(samples)
+	requests := map[string]struct{}{}
+	for i := range samples {
+		requests[samples[i].Placement.Requested] = struct{}{}
+	}
+	settings := len(requests)
 	if settings > 1 {
 		asked = units.Things(settings, "setting")
 	}
@@ -231,13 +243,9 @@ func placementText(samples []result.Sample, opts term.Options) string {
 	for i := range samples {
 		placed := &samples[i].Placement
 		checked += placed.Checked
+		mismatches = append(mismatches, placed.Mismatches...)
 		if placed.NoEffect != "" {
 			ignored, why = ignored+1, placed.NoEffect
-		}
-		for _, mismatch := range placed.Mismatches {
-			if len(mismatches) < 3 && !slices.Contains(mismatches, mismatch) {
-				mismatches = append(mismatches, mismatch)
-			}
 		}
 		switch {
 		case placed.Verified:
@@ -247,6 +255,9 @@ func placementText(samples []result.Sample, opts term.Options) string {
 			unread++
 		}
 	}
+	slices.Sort(mismatches)
+	mismatches = slices.Compact(mismatches)
+	mismatches = mismatches[:min(len(mismatches), mostMismatches)]
 	// Colour is put on single words, since a paragraph may break between any two.
 	switch {
 	case differing > 0:
@@ -277,45 +288,30 @@ func placementText(samples []result.Sample, opts term.Options) string {
 	return asked
 }
 
-// requests returns the number of different placements that the samples requested.
-func requests(samples []result.Sample) int {
-	asked := map[string]struct{}{}
-	for i := range samples {
-		asked[samples[i].Placement.Requested] = struct{}{}
+// Machine names the machine, and the share of it that the run used.
+func Machine(run *result.Run) string {
+	parts := hostParts(run)
+	if run.Host.Hostname != "" {
+		parts = slices.Insert(parts, 0, run.Host.Hostname)
 	}
-	return len(asked)
+	return strings.Join(parts, " · ")
 }
 
-// hostParts is the machine, and the share of it that the run used.
-func hostParts(run *result.Run, options view.Spec) []string {
+// hostParts is the machine without its name, and the share of it that the run used.
+func hostParts(run *result.Run) []string {
 	host := &run.Host
 	var parts []string
-	if host.CPUModel != "" {
-		parts = append(parts, strings.Join(strings.Fields(host.CPUModel), " "))
+	if model := chart.CPUModel(*host); model != "" {
+		parts = append(parts, model)
 	}
-	cpus := fmt.Sprintf("%d CPUs", host.CPUs)
-	share := options.Text("cpus")
-	if share == "" {
-		share = host.Allowed
+	cpus, share := fmt.Sprintf("%d CPUs", host.CPUs), host.Allowed
+	if options, err := view.SpecOf(run.Spec); err == nil {
+		share = cmp.Or(options.Text("cpus"), share)
 	}
 	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {
 		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, term.Shorten(used.String(), 24))
 	}
-	parts = append(parts, cpus)
-	system := strings.TrimSpace(host.OS + " " + host.Kernel)
-	if host.Conditions != nil {
-		return append(append(parts, host.Conditions...), system, run.Tool.Go)
-	}
-	if host.Nodes > 1 { // a journal from before the conditions
-		parts = append(parts, fmt.Sprintf("%d nodes", host.Nodes))
-	}
-	if host.CPUQuota != nil {
-		parts = append(parts, "quota "+units.Ratio(*host.CPUQuota)+" CPUs")
-	}
-	if host.Hypervisor {
-		system += " (virtual machine)"
-	}
-	return append(parts, system, run.Tool.Go)
+	return append(append(append(parts, cpus), host.Conditions...), strings.TrimSpace(host.OS+" "+host.Kernel), run.Tool.Go)
 }
 
 // FindingsTitle is the heading of a run's findings.
@@ -323,29 +319,30 @@ func (v Views) FindingsTitle(run *result.Run) string {
 	return cmp.Or(v.Of(run.Experiment).Found, "What limited this run")
 }
 
-// answers reports whether the run's answer has its findings.
-func (v Views) answers(run *result.Run) bool {
+// Findings are what limited the run, and what else was found, as far as the answer leaves it out.
+func (v Views) Findings(run *result.Run) []result.Finding {
 	answer := v.Answer(run)
-	return !slices.ContainsFunc(run.Findings, func(f result.Finding) bool {
-		return !slices.ContainsFunc(answer, func(s view.Statement) bool {
+	return slices.DeleteFunc(slices.Clone(run.Findings), func(f result.Finding) bool {
+		return slices.ContainsFunc(answer, func(s view.Statement) bool {
 			return strings.EqualFold(strings.TrimSuffix(s.Text, "."), strings.TrimSuffix(f.Message, "."))
 		})
 	})
 }
 
-// findingsBlock shows what limited the run, and the other findings that the answer leaves out.
+// findingsBlock shows the findings that the answer leaves out.
 func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
-	if len(run.Findings) == 0 || v.answers(run) {
+	findings := v.Findings(run)
+	if len(findings) == 0 {
 		return ""
 	}
 	block := opts.Paint(term.Bold, v.FindingsTitle(run)+":") + "\n"
-	for _, finding := range run.Findings {
+	for _, finding := range findings {
 		block += term.Paragraph("  - ", finding.Message, opts.Columns())
 	}
 	return block
 }
 
-// warningsBlock is the footnotes. Those with the same hint come together, with the hint after the last.
+// warningsBlock is the footnotes. A hint that several in a row have stands after the last of them.
 func warningsBlock(warnings []result.Warning, opts term.Options) string {
 	warnings = result.OneEach(warnings)
 	if len(warnings) == 0 {
@@ -353,23 +350,15 @@ func warningsBlock(warnings []result.Warning, opts term.Options) string {
 	}
 	block := opts.Paint(term.Bold, "Warnings:") + "\n"
 	for i, warning := range warnings {
-		alike := func(w result.Warning) bool { return w.Hint != "" && w.Hint == warning.Hint }
-		if slices.ContainsFunc(warnings[:i], alike) {
+		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
+		if warning.Hint == "" || i+1 < len(warnings) && warnings[i+1].Hint == warning.Hint {
 			continue
 		}
-		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
-		for _, w := range warnings[i+1:] {
-			if alike(w) {
-				block += term.Paragraph("  ! ", w.Message, opts.Columns())
-			}
+		text, command, found := strings.Cut(warning.Hint, ": gorun ")
+		if found { // never broken: it is there to be copied
+			text, command = text+":", "      gorun "+command+"\n"
 		}
-		if warning.Hint != "" {
-			text, command, found := strings.Cut(warning.Hint, ": gorun ")
-			if found { // never broken: it is there to be copied
-				text, command = text+":", "      gorun "+command+"\n"
-			}
-			block += term.Paragraph("    hint: ", text, opts.Columns()) + command
-		}
+		block += term.Paragraph("    hint: ", text, opts.Columns()) + command
 	}
 	return block
 }

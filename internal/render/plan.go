@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,12 +26,7 @@ var PlanFormats = []string{"table", "json"}
 func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 	switch format {
 	case "json":
-		full := *plan
-		full.Cells = withFlags(plan.Cells)
-		if isMatrix(plan) {
-			full.Order = withRound(plan.Order)
-		}
-		return indented(w, &full)
+		return indented(w, plan)
 	case "table":
 		return v.planTable(w, term.Clean(plan))
 	}
@@ -45,25 +41,42 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 	if err != nil {
 		return err
 	}
-	of, name, ran := v.Of(plan.Experiment), plan.Experiment, "nothing"
+	tables := sharesTable
+	if own := v.Of(plan.Experiment).Plan; own != nil {
+		tables = own
+	}
+	var blocks []string
+	for _, t := range slices.Concat([]table.Table{v.planOptions(plan, options)}, tables(plan), []table.Table{planCells(plan), planOrder(plan)}) {
+		blocks = append(blocks, term.Table(t, term.Options{}))
+	}
+	blocks = append(blocks, chosenLines(plan.Cells, term.DefaultWidth))
+	if plan.Estimate != nil {
+		blocks = append(blocks, planEstimate(plan.Estimate))
+	}
+	_, err = io.WriteString(w, term.Page(blocks))
+	return err
+}
+
+// planOptions has the options, and what follows from them.
+func (v Views) planOptions(plan *result.Plan, options view.Spec) table.Table {
+	name, ran := plan.Experiment, "nothing"
 	if isMatrix(plan) {
 		name = "matrix " + name
 	}
 	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
 		ran = "nothing but the baseline, once,"
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Plan of gorun %s (%s was run)\n", name, ran)
+	t := table.Table{Title: fmt.Sprintf("Plan of gorun %s (%s was run)", name, ran), Whole: true}
+	t.Add("", "")
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-18s %s\n", name, text)
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(text)}})
 		}
 	}
-	for _, name := range options.Names(of.Options...) {
-		if name == "cpus" && options.Text(name) == plan.CPUs {
-			continue
+	for _, name := range options.Names(v.Of(plan.Experiment).Options...) {
+		if name != "cpus" || options.Text(name) != plan.CPUs {
+			line(strings.ReplaceAll(name, "_", "-"), options.Text(name))
 		}
-		line(strings.ReplaceAll(name, "_", "-"), options.Text(name))
 	}
 	line("CPUs of the run", plan.CPUs)
 	line("placement", plan.Placement)
@@ -74,30 +87,11 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 		line("seed", strconv.FormatUint(*plan.Seed, 10))
 	}
 	line("CPU", plan.Chosen)
-	tables := sharesTable
-	if of.Plan != nil {
-		tables = of.Plan
-	}
-	for _, t := range tables(plan) {
-		if len(t.Rows) > 0 {
-			b.WriteString("\n" + term.Table(t, term.Options{}))
-		}
-	}
-	if len(plan.Cells) > 0 {
-		b.WriteString("\n" + planCells(plan) + chosenLines(plan.Cells, term.DefaultWidth))
-	}
-	if isMatrix(plan) {
-		b.WriteString("\n" + planOrder(plan))
-	}
-	if plan.Estimate != nil {
-		b.WriteString("\n" + planEstimate(plan.Estimate))
-	}
-	_, err = io.WriteString(w, b.String())
-	return err
+	return t
 }
 
 // planCells lists the cells and their commands. A command is never broken: it is there to be copied.
-func planCells(plan *result.Plan) string {
+func planCells(plan *result.Plan) table.Table {
 	t := table.Table{Whole: true}
 	t.Add("cell", "name", "command")
 	for i, cell := range plan.Cells {
@@ -111,22 +105,22 @@ func planCells(plan *result.Plan) string {
 		}
 		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i), table.Text(name), table.Text(command)}})
 	}
-	return term.Table(t, term.Options{})
-}
-
-// planOrder is the first round, a line a block.
-func planOrder(plan *result.Plan) string {
-	block := term.Paragraph("",
-		"The first round, block by block; the baseline runs once in each, and a second time in one of"+
-			" them, as its own control:", term.DefaultWidth)
 	var pairs []string
 	for _, c := range plan.Contrasts {
 		pairs = append(pairs, fmt.Sprintf("%d with %d", c.B, c.A))
 	}
 	if len(pairs) > 0 {
-		block = term.Paragraph("", "Cells that are compared with another one, in addition to the baseline: "+
-			strings.Join(pairs, ", "), term.DefaultWidth) + "\n" + block
+		t.Notes = []string{"Compared with another cell, in addition to the baseline: " + strings.Join(pairs, ", ")}
 	}
+	return t
+}
+
+// planOrder is the first round, a row a block.
+func planOrder(plan *result.Plan) table.Table {
+	t := table.Table{Title: "The first round", Notes: []string{
+		"The baseline runs once in each block, and a second time in one of them, as its own control.",
+	}}
+	t.Add("block", "cells")
 	for i, cells := range plan.Order.First {
 		words := make([]string, len(cells))
 		for n, cell := range cells {
@@ -135,9 +129,9 @@ func planOrder(plan *result.Plan) string {
 				words[n] = "control"
 			}
 		}
-		block += term.Paragraph(fmt.Sprintf("  block %d  ", i+1), strings.Join(words, " "), term.DefaultWidth)
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Words{{Text: strings.Join(words, " ")}}}})
 	}
-	return block
+	return t
 }
 
 // planEstimate says how long a matrix is likely to take, and what is not known of that.

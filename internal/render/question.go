@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,33 +21,28 @@ const (
 // affect what was run, or the question of its experiment.
 func (v Views) Question(run *result.Run) string {
 	flags := variedFlags(run)
-	if names := rivals(run, flags); len(names) > 1 {
-		metric := run.Matrix != nil && run.Matrix.Datum == result.DatumMetric
-		if len(names) > 2 {
-			return fmt.Sprintf("Which of these %d is the %s: %s?", len(names), word(metric, "best", "fastest"), view.Names(names))
-		}
-		return fmt.Sprintf("Is %s %s than %s?", names[1], word(metric, "better", "slower"), names[0])
+	decided, best, worse := "time", "fastest", "slower"
+	if run.Matrix != nil && run.Matrix.Datum == result.DatumMetric {
+		decided, best, worse = run.MetricName(), "best", "better"
+	}
+	switch names := rivals(run, flags); {
+	case len(names) > 2:
+		return fmt.Sprintf("Which of these %d is the %s: %s?", len(names), best, view.Names(names))
+	case len(names) == 2:
+		return fmt.Sprintf("Is %s %s than %s?", names[1], worse, names[0])
 	}
 	x, of := v.find(run.Experiment)
-	if len(flags) > 0 && (run.OfMatrix() || of.Placed != nil || x.Question == "") {
-		question := "How " + word(len(flags) == 1, "does ", "do ") + joined(flagged(flags)) + " affect the " + decided(run)
-		if !slices.Contains(flags, "command") {
-			question += " of " + v.Subject(run)
-		}
-		return question + "?"
+	switch {
+	case len(flags) == 0 || !run.OfMatrix() && of.Placed == nil && x.Question != "":
+		return cmp.Or(x.Question, "What did gorun "+run.Experiment+" measure?")
+	case slices.Contains(flags, "command"): // which is one of what is compared
+		return "How do " + joined(flags) + " affect the " + decided + "?"
 	}
-	if x.Question != "" {
-		return x.Question
+	does := "do "
+	if len(flags) == 1 {
+		does = "does "
 	}
-	return "What did gorun " + run.Experiment + " measure?"
-}
-
-// word returns one of two words.
-func word(first bool, yes, no string) string {
-	if first {
-		return yes
-	}
-	return no
+	return "How " + does + joined(flags) + " affect the " + decided + " of " + v.Subject(run) + "?"
 }
 
 // rivals returns what is compared, the baseline's first, if the cells differ only in their commands, or in the revisions of their
@@ -93,14 +89,6 @@ func variedFlags(run *result.Run) (flags []string) {
 	return flags
 }
 
-// decided is the figure that decides a run.
-func decided(run *result.Run) string {
-	if run.Matrix != nil && run.Matrix.Datum == result.DatumMetric {
-		return run.MetricName()
-	}
-	return "time"
-}
-
 // Subject is what was run: the user's own command, or gorun's.
 func (v Views) Subject(run *result.Run) string {
 	if of := v.Of(run.Experiment); of.Placed != nil {
@@ -114,9 +102,10 @@ func (v Views) Subject(run *result.Run) string {
 	return "gorun " + run.Experiment
 }
 
-// flagged returns flags as they are given, and "the command" and "the benchmark", which are no flags.
-func flagged(names []string) (words []string) {
-	for _, name := range names {
+// joined names flags as they are given, and "the command" and "the benchmark", which are no flags.
+func joined(flags []string) string {
+	var words []string
+	for _, name := range flags {
 		switch name {
 		case others:
 		case "command", "revision", "benchmark", "package", "cpu":
@@ -126,13 +115,6 @@ func flagged(names []string) (words []string) {
 		}
 		words = append(words, name)
 	}
-	return words
-}
-
-func joined(words []string) string {
 	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(slices.Clone(words[:last]), ", ") + " and " + words[last]
+	return strings.TrimPrefix(strings.Join(words[:last], ", ")+" and "+words[last], " and ")
 }

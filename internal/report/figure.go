@@ -18,7 +18,9 @@ func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	cpus := func(run *result.Run) (chart.Figure, bool) { return chart.CPUStrip(views.Shape(run).RowsOf(run)) }
 	return slices.Concat(
 		[]experiment.Drawing{
-			{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "times", Draw: times}, {Anchor: "samples", Draw: panels},
+			{Anchor: "ratios", Draw: chart.RatioForest},
+			{Anchor: "times", Draw: times},
+			{Anchor: "samples", Draw: panels},
 		},
 		of.Drawings,
 		[]experiment.Drawing{{Anchor: "cpus", Draw: cpus}},

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"gorun/internal/render"
-	"gorun/internal/render/chart"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
@@ -21,38 +19,13 @@ type fact struct {
 	Texts []string
 }
 
-// most statements and rows of an answer that stand above the fold of a telephone.
-const (
-	mostStatements = 3
-	mostRows       = 4
-)
-
-// brief returns the beginning of an answer, and reports whether it is less than the whole. How good the samples were is
-// among the facts.
-func brief(run *result.Run, statements []view.Statement) (short []view.Statement, cut bool) {
-	doubtful := view.Doubtful(run.Samples)
-	for _, s := range statements {
-		if s.Text == doubtful {
-			continue
-		}
-		if len(short) == mostStatements {
-			return short, true
-		}
-		if more := len(s.Rows) - mostRows; more > 0 {
-			s.Rows, cut = append(slices.Clone(s.Rows[:mostRows]), []string{fmt.Sprintf("and %d more, below", more)}), true
-		}
-		short = append(short, s)
-	}
-	return short, cut
-}
-
 // factsOf returns how certain the answers are, where and when they were found.
 func factsOf(inputs []Input) (facts []fact) {
 	for _, f := range []struct {
 		name string
 		of   func(run *result.Run) string
 	}{
-		{"How certain", certainty}, {"Machine", machine}, {"Date", date},
+		{"How certain", certainty}, {"Machine", render.Machine}, {"Date", date},
 	} {
 		texts := make([]string, len(inputs))
 		for i, in := range inputs {
@@ -73,64 +46,18 @@ func factsOf(inputs []Input) (facts []fact) {
 // runName distinguishes a run of several.
 func runName(i int, in Input) string { return fmt.Sprintf("%d, %s", i+1, filepath.Base(in.File)) }
 
-// certainty says how many samples were disturbed, and how sure the verdicts are.
+// certainty says how many samples are not valid, and how sure the verdicts are.
 func certainty(run *result.Run) string {
-	counts := map[result.Verdict]int{}
-	for i := range run.Samples {
-		counts[run.Samples[i].Quality.Verdict]++
+	text := "None of " + units.Things(len(run.Samples), "sample") + " was disturbed"
+	if len(run.Samples) == 0 {
+		text = "No sample was taken"
 	}
-	n := len(run.Samples)
-	var text string
-	switch {
-	case n == 0:
-		return "No sample was taken."
-	case counts[result.Valid] == n:
-		text = "None of " + units.Things(n, "sample") + " was disturbed."
-	case counts[result.Invalid] == 0:
-		text = fmt.Sprintf("%d of %s disturbed (suspect)", counts[result.Suspect], units.Things(n, "sample"))
-	default:
-		text = fmt.Sprintf("%d of %s disturbed (suspect), %d invalid and not used", counts[result.Suspect], units.Things(n, "sample"),
-			counts[result.Invalid])
-	}
-	for _, v := range []result.Verdict{result.Invalid, result.Suspect} {
-		if reasons := view.Reasons(run.Samples, v); len(reasons) > 0 {
-			text += ": " + reasons[0].Text + "."
-			break
-		}
-	}
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	short := 0
-	for _, s := range run.Samples {
-		if s.Quality.Signals.OtherSeconds == nil && s.Quality.Verdict != result.Invalid {
-			short++
-		}
-	}
-	if short > 0 {
-		text += fmt.Sprintf(" What other programs took is not known of %s.", units.Things(short, "sample"))
-	}
+	text = cmp.Or(view.Doubtful(run.Samples), text) + "."
 	if m := run.Matrix; m != nil && slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Verdict != nil }) {
 		text += fmt.Sprintf(" The probability of any false verdict is at most %s; a difference up to %s counts as none.",
 			units.Share(m.Alpha), units.Share(m.Margin))
 	}
 	return text
-}
-
-// machine names the machine, and the CPUs that the run was given.
-func machine(run *result.Run) string {
-	h := run.Host
-	parts := slices.DeleteFunc([]string{h.Hostname, chart.CPUModel(h)}, func(text string) bool { return text == "" })
-	if h.CPUs > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s (%s)", h.CPUs, units.Things(max(h.Online, h.CPUs), "CPU"), h.Allowed))
-	}
-	if h.Nodes > 1 {
-		parts = append(parts, units.Things(h.Nodes, "NUMA node"))
-	}
-	if h.Hypervisor {
-		parts = append(parts, "virtual machine")
-	}
-	return strings.Join(append(parts, strings.TrimSpace(cmp.Or(h.OS, "linux")+" "+h.Kernel)), " · ")
 }
 
 // date is when the run began.
@@ -142,13 +69,12 @@ func date(run *result.Run) string {
 	return at.UTC().Format("2 January 2006, 15:04 UTC")
 }
 
-// headOf returns the question and the answer of a page.
+// headOf returns the question and the answer of a page. How good the samples of a run were is among its facts.
 func headOf(inputs []Input, views render.Views, compared []view.Statement) (question string, answer []view.Statement) {
 	first := inputs[0].Run
-	question = views.Question(first)
 	if len(inputs) == 1 {
-		answer, _ = brief(first, views.Answer(first))
-		return question, answer
+		doubtful := view.Doubtful(first.Samples)
+		return views.Question(first), slices.DeleteFunc(views.Answer(first), func(s view.Statement) bool { return s.Text == doubtful })
 	}
 	subject := views.Subject(first)
 	question = fmt.Sprintf("How do these %d runs of %s compare?", len(inputs), subject)
@@ -158,6 +84,5 @@ func headOf(inputs []Input, views render.Views, compared []view.Statement) (ques
 	if len(compared) == 0 {
 		compared = []view.Statement{{Text: fmt.Sprintf("%s side by side. They have no cell in common.", units.Things(len(inputs), "run"))}}
 	}
-	answer, _ = brief(first, compared)
-	return question, answer
+	return question, compared
 }

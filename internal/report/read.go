@@ -38,7 +38,8 @@ func Read(path string, views render.Views) (Input, error) {
 	_, footed := recording.Footed()
 	if why := recording.Unjudged(); why != nil && !footed {
 		in.Run.Warnings = append(in.Run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", why))
-		if figures, err := matrix.Figures(in.Run.Matrix, views.Columns(in.Run.Experiment)); err == nil {
+		columns, _ := views.Known(in.Run.Experiment)
+		if figures, err := matrix.Figures(in.Run.Matrix, columns); err == nil {
 			matrix.Summarise(in.Run, figures)
 		}
 	}

@@ -57,12 +57,10 @@ type page struct {
 // section is one run of the page.
 type section struct {
 	Anchor, Name  string
-	Answer        []view.Statement // where it is not in the page's head, or not all of it
+	Answer        []view.Statement // where it is not in the page's head
 	Open          bool             // in progress, or killed
 	Partial       bool
 	Tables        []sheet
-	Lines         sheet
-	Control       string
 	Findings      []result.Finding
 	FindingsTitle string
 	Warnings      []result.Warning
@@ -128,18 +126,13 @@ func sectionOf(anchor string, in Input, views render.Views, several bool) sectio
 	run := in.Run
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
-		Tables:   sheets(append(views.Tables(run, false), contrasts(run))...),
-		Lines:    sheetOf(lines(run)),
-		Findings: run.Findings, FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
-		Quality: sheets(quality(run)...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
+		Tables:   sheets(views.Tables(run, false)...),
+		Findings: views.Findings(run), FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
+		Quality: sheets(append(view.Quality(run, true), disturbances(run))...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
 		Commands: sheetOf(commands(run)),
 	}
-	answer := views.Answer(run)
-	if _, cut := brief(run, answer); cut || several {
-		s.Answer = answer
-	}
-	if run.Matrix != nil && run.Matrix.Control != nil {
-		s.Control = run.Matrix.Control.String()
+	if several {
+		s.Answer = views.Answer(run)
 	}
 	if len(run.Command) > 0 {
 		s.Command = shell.Join(append([]string{"gorun"}, run.Command...))

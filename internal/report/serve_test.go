@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,13 +27,10 @@ func get(t *testing.T, url string) (status int, body string) {
 
 // A page that is served follows its journal, and ends with its context.
 func TestServe(t *testing.T) {
-	path := journalOf(t, judged(t, matrixOf(t, 3, 30)), true)
-	whole, err := os.ReadFile(path)
-	require.NoError(t, err)
-	lines := strings.SplitAfter(string(whole), "\n")
-	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines[:10], "")), 0o644))
+	path, whole := filepath.Join(t.TempDir(), "run.jsonl"), runOf(t, "matrix").journal()
+	require.NoError(t, os.WriteFile(path, []byte(whole[:len(whole)/2]), 0o644))
 
-	served, err := NewServed([]string{path}, Options{})
+	served, err := NewServed([]string{path}, Options{Views: experiments})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -50,7 +47,7 @@ func TestServe(t *testing.T) {
 	assert.Contains(t, page, "<noscript>")
 	assert.Contains(t, page, "This run has not ended")
 
-	require.NoError(t, os.WriteFile(path, whole, 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(whole), 0o644))
 	_, later := get(t, url+"version")
 	assert.NotEqual(t, version, later)
 	_, page = get(t, url)
@@ -66,6 +63,6 @@ func TestServe(t *testing.T) {
 
 	cancel()
 	assert.NoError(t, tests.Receive(t, "end of the server", ended))
-	_, err = NewServed([]string{path}, Options{})
+	_, err = NewServed([]string{path}, Options{Views: experiments})
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }

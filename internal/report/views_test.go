@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"unicode"
 
@@ -29,7 +28,6 @@ import (
 	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/futex"
-	"gorun/internal/matrix"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
@@ -72,38 +70,27 @@ type recorded struct {
 	in         Input
 }
 
-// recordings are read once, and no test changes them.
-var recordings = sync.OnceValues(func() (runs []recorded, err error) {
-	paths, err := filepath.Glob(filepath.Join(runsDir, "*.txtar"))
-	if err != nil {
-		return nil, err
-	}
+// recordedRuns reads the recordings once, and no test changes them.
+var recordedRuns = sync.OnceValue(func() (runs []recorded) {
+	paths, _ := filepath.Glob(filepath.Join(runsDir, "*.txtar"))
 	for _, path := range paths {
+		var err error
 		r := recorded{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), path: path}
-		if r.archive, err = txtar.ParseFile(path); err != nil {
-			return nil, err
+		if r.archive, err = txtar.ParseFile(path); err == nil {
+			r.in, err = readAs(r.journal())
 		}
-		journal, _ := r.member("run.jsonl")
-		if r.in, err = readAs(journal); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", path, err))
 		}
 		runs = append(runs, r)
 	}
-	return runs, nil
-})
-
-func recordedRuns(t testing.TB) []recorded {
-	t.Helper()
-	runs, err := recordings()
-	require.NoError(t, err)
-	require.NotEmpty(t, runs)
 	return runs
-}
+})
 
 // eachRun runs a test of each recorded run.
 func eachRun(t *testing.T, test func(t *testing.T, r recorded)) {
 	t.Parallel()
-	for _, r := range recordedRuns(t) {
+	for _, r := range recordedRuns() {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, r)
@@ -111,13 +98,18 @@ func eachRun(t *testing.T, test func(t *testing.T, r recorded)) {
 	}
 }
 
+func runOf(t testing.TB, name string) recorded {
+	t.Helper()
+	all := recordedRuns()
+	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == name })
+	require.GreaterOrEqual(t, i, 0, name)
+	return all[i]
+}
+
 // copyOf returns a copy of a recorded run, which a test may change.
 func copyOf(t testing.TB, name string) *result.Run {
 	t.Helper()
-	all := recordedRuns(t)
-	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == name })
-	require.GreaterOrEqual(t, i, 0, name)
-	text, err := json.Marshal(all[i].in.Run)
+	text, err := json.Marshal(runOf(t, name).in.Run)
 	require.NoError(t, err)
 	run := new(result.Run)
 	require.NoError(t, json.Unmarshal(text, run))
@@ -133,11 +125,10 @@ func (r recorded) member(name string) (string, bool) {
 	return string(r.archive.Files[i].Data), true
 }
 
-func (r recorded) journal(t testing.TB) string {
-	t.Helper()
-	journal, ok := r.member("run.jsonl")
-	require.True(t, ok, "%s has no run.jsonl", r.path)
-	return journal
+// journal returns the text of a run's journal.
+func (r recorded) journal() string {
+	text, _ := r.member("run.jsonl")
+	return text
 }
 
 // readAs reads a journal's text as `gorun report` reads its file.
@@ -190,20 +181,8 @@ func pageOf(t testing.TB, inputs ...Input) string {
 	return strings.TrimLeft(blankLines.ReplaceAllString(html.UnescapeString(page), "\n"), "\n")
 }
 
-// compareText returns the comparison of a run with the one before it.
-func compareText(t testing.TB, before, run Input, opts term.Options) string {
-	t.Helper()
-	a := matrix.Side{File: "before.jsonl", Run: before.Run}
-	b := matrix.Side{File: "run.jsonl", Run: run.Run}
-	columns, _ := experiments.Known(a.Run.Experiment)
-	c, err := matrix.Compare(a, b, columns, nil, false)
-	require.NoError(t, err)
-	var out strings.Builder
-	require.NoError(t, render.Comparison(&out, c, "table", opts))
-	return out.String()
-}
-
-// Every recorded run has the views in its archive. `make record` takes the runs again.
+// Every recorded run has the views in its archive. `make record` takes the runs again. A run that was printed by --format json and
+// read back has the same.
 func TestViews(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
 		got := &txtar.Archive{Comment: r.archive.Comment}
@@ -215,14 +194,18 @@ func TestViews(t *testing.T) {
 		add := func(name, text string) {
 			got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
 		}
+		document := show(t, r.in.Run, shown{format: "json"})
+		back := readText(t, document).Run
+		assert.JSONEq(t, document, show(t, back, shown{format: "json"}))
 		for _, v := range views {
 			add(v.name, show(t, r.in.Run, v))
+			assert.Equal(t, show(t, r.in.Run, v), show(t, back, v), v.name)
 		}
 		add("report", pageOf(t, r.in))
 		if text, ok := r.member("before.jsonl"); ok {
 			before := readText(t, text)
 			for _, v := range views[:3] {
-				add("compare."+v.name, compareText(t, before, r.in, v.opts))
+				add("compare."+v.name, compared(t, comparisonOf(t, before, r.in), "table", v.opts))
 			}
 			add("compare.report", pageOf(t, before, r.in))
 		}
@@ -258,7 +241,7 @@ func TestRecordedRuns(t *testing.T) {
 		}
 	}
 	lines := 0
-	for _, r := range recordedRuns(t) {
+	for _, r := range recordedRuns() {
 		command, _, _ := strings.Cut(string(r.archive.Comment), "\n")
 		assert.Equal(t, commands[r.name], command, "%s is of the row in runs.txt", r.path)
 		delete(commands, r.name)
@@ -297,26 +280,22 @@ func TestViewsFit(t *testing.T) {
 	})
 }
 
-// A run that was printed by --format json and read back has the same views.
-func TestViewsOfJSON(t *testing.T) {
-	eachRun(t, func(t *testing.T, r recorded) {
-		document := show(t, r.in.Run, shown{format: "json"})
-		back := readText(t, document)
-		assert.JSONEq(t, document, show(t, back.Run, shown{format: "json"}))
-		for _, v := range views {
-			assert.Equal(t, show(t, r.in.Run, v), show(t, back.Run, v), v.name)
-		}
-	})
-}
-
-// A journal that was cut off at any place after its header is shown up to there, and as incomplete.
+// A journal that was cut off at any place after its header is shown up to there, and as incomplete. Without its footer, its samples
+// give its cells the same verdicts.
 func TestViewsOfCutJournals(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
-		journal := r.journal(t)
+		journal := r.journal()
 		header := strings.IndexByte(journal, '\n') + 1
 		whole := len(journal)
-		for _, cut := range []int{header, (header + whole) / 2, whole - 20} {
+		footer := strings.LastIndexByte(journal[:whole-1], '\n') + 1
+		for _, cut := range []int{header, (header + whole) / 2, footer, whole - 20} {
 			in := readText(t, journal[:cut])
+			if cut >= footer {
+				assert.Equal(t, r.in.Run.Cells, in.Run.Cells)
+			}
+			if cut > footer {
+				assert.Equal(t, "torn-line", in.Run.Warnings[len(in.Run.Warnings)-1].Code)
+			}
 			assert.False(t, in.Ended)
 			assert.True(t, in.Run.Partial)
 			assert.Contains(t, unbroken(show(t, in.Run, views[0])), "interrupted: what is shown was measured")
@@ -331,40 +310,18 @@ func TestViewsOfCutJournals(t *testing.T) {
 // unbroken returns a text without colours and line breaks.
 func unbroken(page string) string { return strings.Join(strings.Fields(text.StripEscape(page)), " ") }
 
-// A journal of an unknown experiment is shown with the columns of all runs.
-func TestViewsOfUnknownExperiments(t *testing.T) {
-	for _, name := range []string{"primes-workers", "matrix", "bind", "numa-partial"} {
-		known := copyOf(t, name)
-		known.Experiment = "latency"
-		line, err := json.Marshal(known)
-		require.NoError(t, err)
-		in := readText(t, string(line))
-		for _, v := range views {
-			page := show(t, in.Run, v)
-			assert.NotRegexp(t, `NaN|%!`, page)
-			if v.format == "csv" {
-				assert.Equal(t, 1+len(known.Samples), strings.Count(page, "\n"), "a row a sample")
-			}
-		}
-		pageOf(t, in)
-	}
-}
-
 // Each drawing applies to a recorded run, has a text for each of its elements, and does not change the run.
 func TestFiguresOfRecordedRuns(t *testing.T) {
 	t.Parallel()
 	drawn := map[string]int{} // 0: no run had it
-	for _, r := range recordedRuns(t) {
+	for _, r := range recordedRuns() {
 		before := show(t, r.in.Run, shown{format: "json"})
 		for _, f := range figuresOf(r.in.Run, experiments) {
 			drawn[f.Anchor] += 0
-			figure, ok := f.Draw(r.in.Run)
-			if !ok {
-				assert.Zero(t, figure)
-				continue
+			if figure, ok := f.Draw(r.in.Run); ok {
+				drawn[f.Anchor]++
+				rendertest.Figure(t, figure)
 			}
-			drawn[f.Anchor]++
-			rendertest.Figure(t, figure)
 		}
 		assert.Equal(t, before, show(t, r.in.Run, shown{format: "json"}), "%s is as it was", r.name)
 	}
@@ -386,61 +343,51 @@ func TestPictures(t *testing.T) {
 		{"matrix", "no cell has one", chart.MatrixSVG},
 	} {
 		run := copyOf(t, c.run)
-		var out strings.Builder
-		require.NoError(t, c.draw(&out, run))
-		rendertest.XML(t, out.String())
+		require.NoError(t, c.draw(io.Discard, run))
 		require.ErrorIs(t, c.draw(rendertest.Broken{}, run), rendertest.ErrBroken)
-		other := *run
-		other.Experiment, other.Matrix = "latency", nil
-		assert.Error(t, c.draw(io.Discard, &other), "a run of another experiment")
 		run.Samples, run.Matrix = nil, nil
 		assert.ErrorContains(t, c.draw(io.Discard, run), c.none)
 	}
 }
 
-// For any texts in a run, only printable characters reach a terminal, and only text reaches a page.
+// For any texts in a run, also the name of an experiment that is not known, only printable characters reach a terminal, and only text
+// reaches a page.
 func TestViewsOfHostileRuns(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
-		in := Input{File: "run.jsonl", Run: rendertest.Soiled(t, r.in.Run), Ended: true}
-		in.Run.Schema, in.Run.Experiment = r.in.Run.Schema, r.in.Run.Experiment
-		for _, v := range views {
-			v.opts.Colour = false
-			page := show(t, in.Run, v)
-			if v.format == "table" || len(in.Run.Samples) > 0 {
-				assert.Contains(t, page, "title", "the text is there: %s", v.name)
+		unknown := rendertest.Soiled(t, r.in.Run)
+		known := *unknown
+		known.Experiment = r.in.Run.Experiment
+		for _, run := range []*result.Run{unknown, &known} {
+			for _, v := range views {
+				v.opts.Colour = false
+				page := show(t, run, v)
+				assert.NotRegexp(t, `NaN|%!`, page)
+				if v.format == "table" || len(run.Samples) > 0 {
+					assert.Contains(t, page, "title", "the text is there: %s", v.name)
+				}
+				assertPrintable(t, page)
 			}
-			for line := range strings.Lines(page) {
-				assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
-					return !unicode.IsPrint(r)
-				}), "%s: %q", v.name, line)
+			in := Input{File: rendertest.Hostile, Run: run}
+			page := written(t, in, in)
+			assert.Equal(t, 1, strings.Count(page, "<script"))
+			for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
+				assert.NotContains(t, page, bad)
 			}
 		}
-		assertOnlyText(t, written(t, in))
 	})
 }
 
-func assertOnlyText(t *testing.T, page string) {
+// assertPrintable asserts that a text does nothing to a terminal.
+func assertPrintable(t testing.TB, text string) {
 	t.Helper()
-	assert.Equal(t, 1, strings.Count(page, "<script"))
-	for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
-		assert.NotContains(t, page, bad)
+	for line := range strings.Lines(text) {
+		assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsPrint(r) }), "%q", line)
 	}
 }
 
-// Names in a journal of an unknown experiment, and the names of files, are texts of others too.
-func TestPageOfHostileNames(t *testing.T) {
-	run := copyOf(t, "matrix")
-	run.Experiment, run.Spec = rendertest.Hostile, map[string]any{rendertest.Hostile: rendertest.Hostile}
-	for i := range run.Cells {
-		run.Cells[i].Flags = map[string]string{rendertest.Hostile: rendertest.Hostile}
-	}
-	page := written(t, Input{File: rendertest.Hostile, Run: run}, Input{File: rendertest.Hostile, Run: run})
-	assertOnlyText(t, page)
-	assert.Greater(t, strings.Count(page, "&lt;img"), 10)
-}
-
-// Any numbers in the journal of a stranger are shown without a failure, and drawn within the bounds of a drawing or not at all.
-func TestFiguresOfStrangers(t *testing.T) {
+// FuzzViews checks that any numbers in the journal of a stranger are shown in every format without a failure, and drawn within the
+// bounds of a drawing or not at all.
+func FuzzViews(f *testing.F) {
 	odd := []float64{0, -1, 1, 1e-9, 5e-324, 1e-300, math.MaxFloat64, -math.MaxFloat64, 7.5, 64, 1 << 16, 1 << 30}
 	// Some numbers of a run are changed. Whole numbers stay whole, so that the journal can be read.
 	var change func(random *rand.Rand, value any) any
@@ -466,73 +413,33 @@ func TestFiguresOfStrangers(t *testing.T) {
 		}
 		return value
 	}
-	var drawn atomic.Int64
-	t.Cleanup(func() { assert.Greater(t, drawn.Load(), int64(50)) })
-	eachRun(t, func(t *testing.T, r recorded) {
-		line, err := json.Marshal(r.in.Run)
-		require.NoError(t, err)
-		for seed := range uint64(4) {
-			random := rand.New(rand.NewPCG(seed, 0))
-			var tree map[string]any
-			require.NoError(t, json.Unmarshal(line, &tree))
-			for _, part := range []string{"samples", "numa_rows", "caches"} {
-				tree[part] = change(random, tree[part])
-			}
-			changed, err := json.Marshal(tree)
-			require.NoError(t, err)
-			run := new(result.Run)
-			if json.Unmarshal(changed, run) != nil {
-				continue // -1 is no count
-			}
-			for _, format := range experiments.Formats() {
-				require.NoError(t, format.Write(io.Discard, run, term.Options{}))
-			}
-			for _, f := range figuresOf(run, experiments) {
-				if figure, ok := f.Draw(run); ok {
-					rendertest.Figure(t, figure)
-					drawn.Add(1)
-				}
-			}
+	runs := recordedRuns()
+	for i := range runs {
+		for seed, width := range []int{80, 40, 9, 7} {
+			f.Add(uint(i), uint64(seed), width)
 		}
-	})
-}
-
-// FuzzViews checks that any samples in a journal can be shown, in every format and by every drawing.
-func FuzzViews(f *testing.F) {
-	for _, r := range recordedRuns(f) {
-		var experiment string
-		var last json.RawMessage
-		for line := range strings.Lines(r.journal(f)) {
-			var of struct {
-				Header *struct{ Experiment string }
-				Sample json.RawMessage
-			}
-			require.NoError(f, json.Unmarshal([]byte(line), &of))
-			switch {
-			case of.Header != nil:
-				experiment = of.Header.Experiment
-			case of.Sample != nil:
-				last = of.Sample
-			}
-		}
-		f.Add(experiment, []byte("["+string(last)+"]"), 80)
 	}
-	f.Add("c2c", []byte(`[{"values":{"cpu_a":-1,"cpu_b":1e300,"node_a":7,"node_b":-7,"ns":1e-300,"round_trip_ns":0}}]`), 1)
-	f.Add("contend", []byte(`[{"values":{"cpus":1,"operations":1,"op":"","pattern":"* * *","ns_per_op":-1}}]`), 0)
-	f.Fuzz(func(t *testing.T, experiment string, samples []byte, width int) {
-		run := rendertest.Run(experiment, 2, 1)
-		if json.Unmarshal(samples, &run.Samples) != nil {
-			return
+	f.Fuzz(func(t *testing.T, i uint, seed uint64, width int) {
+		line, err := json.Marshal(runs[i%uint(len(runs))].in.Run)
+		require.NoError(t, err)
+		var tree map[string]any
+		require.NoError(t, json.Unmarshal(line, &tree))
+		random := rand.New(rand.NewPCG(seed, 0))
+		for _, part := range []string{"samples", "numa_rows", "caches"} {
+			tree[part] = change(random, tree[part])
 		}
-		for i := range run.Samples {
-			run.Samples[i].Slot = nil // the run has no cells
+		line, err = json.Marshal(tree)
+		require.NoError(t, err)
+		run := new(result.Run)
+		if json.Unmarshal(line, run) != nil {
+			return // -1 is no count
 		}
 		for _, format := range experiments.Formats() {
 			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
 		}
 		for _, f := range figuresOf(run, experiments) {
 			if figure, ok := f.Draw(run); ok {
-				rendertest.XML(t, figure.SVG)
+				rendertest.Figure(t, figure)
 			}
 		}
 	})

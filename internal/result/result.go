@@ -49,39 +49,40 @@ type Tool struct {
 }
 
 // Host is the machine and the share of it that the run was given. Values that the kernel does not report are absent.
+// A label is the name that a person reads, if it is not that in JSON; "-": only a program can compare the value.
 type Host struct {
 	Hostname      string   `json:"hostname,omitempty"`
-	OS            string   `json:"os"`
-	Arch          string   `json:"arch"`
+	OS            string   `json:"os" label:"operating system"`
+	Arch          string   `json:"arch" label:"architecture"`
 	Kernel        string   `json:"kernel,omitempty"`
-	CPUModel      string   `json:"cpu_model,omitempty"`
+	CPUModel      string   `json:"cpu_model,omitempty" label:"processor"`
 	Microcode     string   `json:"microcode,omitempty"`
 	Hypervisor    bool     `json:"hypervisor,omitempty"`
-	CPUs          int      `json:"cpus"`
-	Online        int      `json:"online"`
+	CPUs          int      `json:"cpus" label:"CPUs"`
+	Online        int      `json:"online" label:"CPUs online"`
 	Cores         int      `json:"cores"`
-	LLCs          int      `json:"llcs"`
-	Nodes         int      `json:"nodes"`
+	LLCs          int      `json:"llcs" label:"last-level caches"`
+	Nodes         int      `json:"nodes" label:"NUMA nodes"`
 	Packages      int      `json:"packages"`
-	Allowed       string   `json:"allowed"` // kernel list
-	GOMAXPROCS    int      `json:"gomaxprocs"`
-	CPUQuota      *float64 `json:"cpu_quota,omitempty"`  // CPUs' worth of time a second; absent without a limit
-	Conditions    []string `json:"conditions,omitempty"` // what a reader should know of the machine, as `gorun doctor` does
-	MemoryBytes   uint64   `json:"memory_bytes,omitempty"`
+	Allowed       string   `json:"allowed" label:"CPUs allowed"` // kernel list
+	GOMAXPROCS    int      `json:"gomaxprocs" label:"GOMAXPROCS"`
+	CPUQuota      *float64 `json:"cpu_quota,omitempty" label:"CPU quota, CPUs"` // CPUs' worth of time a second; absent without a limit
+	Conditions    []string `json:"conditions,omitempty"`                        // what a reader should know of the machine, as `gorun doctor` does
+	MemoryBytes   uint64   `json:"memory_bytes,omitempty" label:"memory"`
 	Governor      string   `json:"governor,omitempty"`
 	Clocksource   string   `json:"clocksource,omitempty"`
-	THP           string   `json:"transparent_hugepage,omitempty"`
-	NUMABalancing string   `json:"numa_balancing,omitempty"`
-	MigrationCost string   `json:"migration_cost_ns,omitempty"` // of the scheduler; absent: not known
-	BootID        string   `json:"boot_id,omitempty"`
+	THP           string   `json:"transparent_hugepage,omitempty" label:"transparent huge pages"`
+	NUMABalancing string   `json:"numa_balancing,omitempty" label:"NUMA balancing"`
+	MigrationCost string   `json:"migration_cost_ns,omitempty" label:"migration cost of the scheduler, ns"` // of the scheduler; absent: not known
+	BootID        string   `json:"boot_id,omitempty" label:"boot"`
 	CommandLine   string   `json:"kernel_command_line,omitempty"`
-	Topology      string   `json:"topology,omitempty"` // a hash of which CPUs share what
-	SMT           string   `json:"smt,omitempty"`
+	Topology      string   `json:"topology,omitempty" label:"-"` // a hash of which CPUs share what
+	SMT           string   `json:"smt,omitempty" label:"SMT"`
 	Turbo         string   `json:"turbo,omitempty"`
-	Mitigations   string   `json:"mitigations,omitempty"`        // a hash of the kernel's list
-	ASLR          string   `json:"aslr,omitempty"`               // randomize_va_space, or NoASLR
-	MemoryLimit   uint64   `json:"memory_limit_bytes,omitempty"` // of the cgroup
-	Environment   string   `json:"environment,omitempty"`        // the variables that reach the samples, name by name
+	Mitigations   string   `json:"mitigations,omitempty" label:"-"`                                 // a hash of the kernel's list
+	ASLR          string   `json:"aslr,omitempty" label:"ASLR"`                                     // randomize_va_space, or NoASLR
+	MemoryLimit   uint64   `json:"memory_limit_bytes,omitempty" label:"memory limit of the cgroup"` // of the cgroup
+	Environment   string   `json:"environment,omitempty"`                                           // the variables that reach the samples, name by name
 }
 
 // NoASLR is the Host.ASLR of a run whose programs have the same addresses each time: because of the system, or of the

@@ -39,10 +39,9 @@ func (t *Table) Has(title string) bool {
 // Column is a column of a table.
 type Column struct {
 	Title string
-	Rank  int      // 0: it is always shown; where there is no room for the others, the highest rank goes first
-	Label bool     // it is one of those that tell the rows apart; where they do not fit, the rows' names stand for them
-	Apart bool     // its times have a unit each
-	Notes []string // stand below the table if there is no room for the column
+	Rank  int  // 0: it is always shown; where there is no room for the others, the highest rank goes first
+	Label bool // it is one of those that tell the rows apart; where they do not fit, the rows' names stand for them
+	Apart bool // its times have a unit each
 }
 
 // Row is a row of a table.

@@ -25,7 +25,7 @@ func Table(t table.Table, opts Options) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	sheet, notes := t.Sheet(), slices.Clone(t.Notes)
+	sheet := t.Sheet()
 	for _, row := range sheet.Rows {
 		for n := range row {
 			switch {
@@ -56,7 +56,6 @@ func Table(t table.Table, opts Options) string {
 			sheet = named(t, sheet, least, opts)
 			break
 		}
-		notes = append(notes, last.Notes...)
 		sheet = only(sheet, func(_ int, c table.SheetColumn) bool { return c.Title != last.Title || c.Rank != last.Rank })
 	}
 	var blocks []string
@@ -68,7 +67,7 @@ func Table(t table.Table, opts Options) string {
 	if t.Title != "" {
 		block = Title(t.Title, opts) + block
 	}
-	for _, note := range notes {
+	for _, note := range t.Notes {
 		block += Paragraph("  ", note, opts.Columns()-2)
 	}
 	return block

@@ -16,7 +16,7 @@ func judgedTable() table.Table {
 		{Title: "op", Label: true},
 		{Title: "CPUs", Label: true},
 		{Title: "moves", Rank: 1},
-		{Title: "why", Rank: 2, Notes: []string{"Why."}},
+		{Title: "why", Rank: 2},
 		{Title: "time"},
 		{Title: "verdict"},
 	}}
@@ -39,8 +39,8 @@ func TestTableGivesWay(t *testing.T) {
 	}{
 		{80, "op CPUs moves why time range verdict", "A note."},
 		{60, "op CPUs moves why time verdict", "A note."},
-		{46, "op CPUs moves time verdict", "A note. Why."},
-		{36, "op CPUs time verdict", "A note. Why."},
+		{46, "op CPUs moves time verdict", "A note."},
+		{36, "op CPUs time verdict", "A note."},
 	} {
 		lines := strings.Split(Table(judgedTable(), Options{Width: c.width}), "\n")
 		assert.Equal(t, "Title", lines[0])

@@ -87,11 +87,8 @@ func (s Shape) Answer(run *result.Run) []Statement {
 		return []Statement{{Text: "Nothing was measured."}}
 	}
 	set := s.Series(run)
-	answer, known := set.answer()
-	statements := []Statement{{Text: answer + "."}}
-	if validity := Validity(run.Samples); len(set.Series) == 1 && known && validity != "" {
-		statements[0].Text = answer + ", " + validity + "."
-	} else if doubts := Doubtful(run.Samples); doubts != "" {
+	statements := []Statement{{Text: set.answer() + "."}}
+	if doubts := Doubtful(run.Samples); doubts != "" {
 		statements = append(statements, Statement{Text: doubts})
 	}
 	for _, finding := range run.Findings {
@@ -100,44 +97,8 @@ func (s Shape) Answer(run *result.Run) []Statement {
 	return statements
 }
 
-// Validity says how good the samples are that have a figure, and how many more have none: "all valid", "3 suspect", "1 suspect;
-// 2 more are invalid". It is "" if all are invalid.
-func Validity(samples []result.Sample) string {
-	counts := map[result.Verdict]int{}
-	for i := range samples {
-		counts[samples[i].Quality.Verdict]++
-	}
-	suspect, invalid := counts[result.Suspect], counts[result.Invalid]
-	text := ""
-	switch good := len(samples) - invalid; {
-	case good == 0:
-		return ""
-	case good == 1 && suspect == 1:
-		text = string(result.Suspect)
-	case good == 1:
-		text = string(result.Valid)
-	case suspect == 0:
-		text = "all valid"
-	case suspect == good:
-		text = "all suspect"
-	default:
-		text = fmt.Sprintf("%d suspect", suspect)
-	}
-	if invalid > 0 {
-		text += fmt.Sprintf("; %d more %s invalid", invalid, areOrIs(invalid))
-	}
-	return text
-}
-
-func areOrIs(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-// answer names the ends of what stands for cells, or sums up the samples of one. It is not known if no sample has a figure.
-func (set SeriesSet) answer() (text string, known bool) {
+// answer names the ends of what stands for cells, or sums up the samples of one.
+func (set SeriesSet) answer() string {
 	least, most := -1, -1
 	medians := make([]float64, len(set.Series))
 	for i, s := range set.Series {
@@ -154,17 +115,17 @@ func (set SeriesSet) answer() (text string, known bool) {
 	}
 	switch {
 	case least < 0:
-		return "No sample can be used", false
+		return "No sample can be used"
 	case least == most:
 		d, n := set.Series[least].Distribution()
-		return set.What + " " + Samples(d, n, units.Seconds), true
+		return set.What + " " + Samples(d, n, units.Seconds)
 	}
-	text = fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
+	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
 		units.Seconds(medians[least]), set.Series[most].Name, units.Seconds(medians[most]))
 	if medians[least] > 0 {
 		text += ", " + units.Digits(medians[most]/medians[least]) + " times as long"
 	}
-	return text, true
+	return text
 }
 
 // Samples says what n samples had: their median, and between what they lie.
@@ -261,14 +222,11 @@ func Doubtful(samples []result.Sample) string {
 		if len(reasons) == 0 {
 			continue
 		}
-		n := 0
-		for i := range samples {
-			if samples[i].Quality.Verdict == v {
-				n++
-			}
+		n, are := count(samples, v), "are"
+		if n == 1 {
+			are = "is"
 		}
-		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), areOrIs(n), v,
-			reasons[0].Text)
+		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), are, v, reasons[0].Text)
 	}
 	return ""
 }
@@ -288,46 +246,47 @@ func Judgements(claims []Claim, against string) []Statement {
 			continue
 		}
 		var names []string
+		s := Statement{Text: headings[kind]}
 		for _, c := range of {
 			names = append(names, c.Name)
+			s.Rows = append(s.Rows, []string{c.Name, c.found()})
 		}
-		s := Statement{}
 		switch kind {
 		case stats.Faster, stats.Slower:
-			s.Text = strings.ToUpper(string(kind[:1])) + string(kind[1:]) + " than " + against + ":"
-			for _, c := range of {
-				s.Rows = append(s.Rows, []string{c.Name, c.Verdict.Interval()})
-			}
+			s.Text += against + ":"
 		case stats.Same:
-			s.Text = fmt.Sprintf("No difference larger than %s from %s: %s", units.Share(of[0].Verdict.Margin), against, Names(names))
+			s = Statement{Text: fmt.Sprintf("No difference larger than %s from %s: %s", units.Share(of[0].Verdict.Margin), against, Names(names))}
 		case stats.CantTell:
-			s.Text = fmt.Sprintf("No difference from %s is certain yet", against)
+			s = Statement{Text: fmt.Sprintf("No difference from %s is certain yet", against)}
 			if len(of) < len(claims) {
 				s.Text += " for " + Names(names)
 			}
 			if why := of[0].Verdict.Why(); !slices.ContainsFunc(of, func(c Claim) bool { return c.Verdict.Why() != why }) {
 				s.Text += ": " + why
 			}
-		default:
-			switch kind {
-			case stats.Invalid:
-				s.Text = "Not measured as asked:"
-			case stats.Mixed:
-				s.Text = "Typical samples and the total differ:"
-			default:
-				s.Text = "Doubtful, because the samples were disturbed unequally:"
-			}
-			for _, c := range of {
-				_, words, _ := strings.Cut(c.Verdict.String(), ": ")
-				if kind == stats.Mixed {
-					words = c.Verdict.String()
-				}
-				s.Rows = append(s.Rows, []string{c.Name, words})
-			}
 		}
 		statements = append(statements, s)
 	}
 	return statements
+}
+
+// headings precede the claims of a kind that have a row each.
+var headings = map[stats.Kind]string{
+	stats.Faster: "Faster than ", stats.Slower: "Slower than ", stats.Invalid: "Not measured as asked:",
+	stats.Mixed:      "Typical samples and the total differ:",
+	stats.Confounded: "Doubtful, because the samples were disturbed unequally:",
+}
+
+// found is what was found, without the kind of the verdict.
+func (c Claim) found() string {
+	switch c.Verdict.Kind {
+	case stats.Faster, stats.Slower:
+		return c.Verdict.Interval()
+	case stats.Mixed:
+		return c.Verdict.String()
+	}
+	_, words, _ := strings.Cut(c.Verdict.String(), ": ")
+	return words
 }
 
 // sentence is a claim by itself.

@@ -25,9 +25,9 @@ func TestAnswerOfOneCell(t *testing.T) {
 	run := sampled(0.1, 0.3, 0.2)
 	run.Findings = []result.Finding{{Message: "Only the work limited this run."}}
 	run.Samples[0].Quality.Verdict = result.Suspect
-	run.Samples[1].Quality.Verdict = result.Invalid
-	assert.Equal(t, "wall time 150 ms, the median of 2 samples between 100 ms and 200 ms, 1 suspect; 1 more is invalid. "+
-		"Only the work limited this run.", words(run))
+	run.Samples[1].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"it ended"}}
+	assert.Equal(t, "wall time 150 ms, the median of 2 samples between 100 ms and 200 ms. "+
+		"1 of 3 samples is invalid: it ended. Only the work limited this run.", words(run))
 }
 
 func claim(name string, kind stats.Kind, lo, hi float64) Claim {

@@ -6,13 +6,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/table"
-	"gorun/internal/units"
 )
 
 // CellFlags are the flags that any cell gives, those of BenchNames first, and which of them are not the same in all.
@@ -142,28 +139,24 @@ func cellColumns(wanted []result.Column, cells []result.Cell) []result.Column {
 	return wanted
 }
 
-// labelled returns the columns that tell cells apart, and their texts by cell.
+// labelled returns the columns that tell cells apart, and their texts by cell. Comments stand below the table.
 func labelled(cells []result.Cell, wanted []result.Column) (columns []table.Column, labels [][]table.Value) {
 	labels = make([][]table.Value, len(cells))
 	for _, of := range wanted {
-		column := table.Column{Title: of.Title, Label: true}
 		if of.Flag == result.CommentColumn {
-			column = table.Column{Title: of.Title, Rank: lastRank, Notes: commentLines(cells)}
-			for i, piece := range comments(cells) {
-				labels[i] = append(labels[i], table.Text(piece))
-			}
-			columns = append(columns, column)
 			continue
 		}
 		last := ""
 		for i := range cells {
 			label := cellLabel(&cells[i], of)
-			if of.Flag == groupColumn {
-				label, last = changed(label, last), label
+			if above := last; of.Flag == groupColumn {
+				if last = label; label == above {
+					label = ""
+				}
 			}
 			labels[i] = append(labels[i], labelValue(label))
 		}
-		columns = append(columns, column)
+		columns = append(columns, table.Column{Title: of.Title, Label: true})
 	}
 	return columns, labels
 }
@@ -175,9 +168,6 @@ func labelValue(label string) table.Value {
 	}
 	return table.Text(label)
 }
-
-// lastRank is that of a column that gives way before all others.
-const lastRank = 99
 
 // commentLines are the groups' comments, a sentence each.
 func commentLines(cells []result.Cell) (lines []string) {
@@ -191,41 +181,11 @@ func commentLines(cells []result.Cell) (lines []string) {
 	return lines
 }
 
-// comments returns a line of its group's comment for each cell: a comment is broken into no more lines than its group has
-// rows.
-func comments(cells []result.Cell) []string {
-	pieces := make([]string, len(cells))
-	for begin := 0; begin < len(cells); {
-		end := begin + 1
-		for end < len(cells) && cells[end].Group == cells[begin].Group {
-			end++
-		}
-		words := strings.Fields(cells[begin].Comment)
-		for width := 1; len(words) > 0; width++ {
-			lines := strings.Split(strings.TrimSpace(term.Flow(words, " ", "", width)), "\n")
-			if len(lines) <= end-begin {
-				copy(pieces[begin:end], lines)
-				break
-			}
-		}
-		begin = end
-	}
-	return pieces
-}
-
 // A column that is not a flag shows one of these.
 const (
 	groupColumn = "group"
 	nameColumn  = "name"
 )
-
-// changed shows a text only where it is not the one above.
-func changed(text, above string) string {
-	if text == above {
-		return ""
-	}
-	return text
-}
 
 // plainColumn shows a flag as it was given, and a switch as a mark.
 func plainColumn(flag string, cells []result.Cell) result.Column {
@@ -238,41 +198,10 @@ func plainColumn(flag string, cells []result.Cell) result.Column {
 	return column
 }
 
-// styles are the ways to show a flag in a column: those of result.ColumnStyles, and the marks of plainColumn.
-var styles = map[string]func(cell *result.Cell, flag, value string) string{
-	"value": func(_ *result.Cell, _, value string) string { return value },
-	"truth": truth,
-	"cpus":  onCPUs,
-	"mark":  mark,
-}
-
 // marks are those of switches.
 var marks = map[string]string{"true": "✓", "false": "✗"}
 
-func mark(_ *result.Cell, _, value string) string {
-	if mark, ok := marks[value]; ok {
-		return mark
-	}
-	return value
-}
-
-func truth(_ *result.Cell, _, value string) string {
-	if value == "" || value == "false" {
-		return "F"
-	}
-	return "T"
-}
-
-// onCPUs is "T-4" for a list of 4 CPUs, and "F (8)" for workers that float over the cell's 8; "F (1)" where these work one
-// after another.
-func onCPUs(cell *result.Cell, flag, value string) string {
-	if value == "" {
-		return fmt.Sprintf("F (%d)", cmp.Or(cell.AtOnce, cell.CPUs["cpus"].Count))
-	}
-	return fmt.Sprintf("T-%d", cell.CPUs[flag].Count)
-}
-
-// cellLabel returns the text of a column about a cell.
+// cellLabel returns the text of a column about a cell, in one of result.ColumnStyles or as a mark.
 func cellLabel(cell *result.Cell, column result.Column) string {
 	switch column.Flag {
 	case groupColumn:
@@ -284,81 +213,19 @@ func cellLabel(cell *result.Cell, column result.Column) string {
 	if !given && column.Unset != "" {
 		return column.Unset
 	}
-	show, known := styles[column.Style]
-	if !known {
-		show = styles["value"]
+	switch column.Style {
+	case "truth":
+		if value == "" || value == "false" {
+			return "F"
+		}
+		return "T"
+	case "cpus": // T-4 for a list of 4 CPUs; F (8) for workers that float over 8, and F (1) where these work one after another
+		if value == "" {
+			return fmt.Sprintf("F (%d)", cmp.Or(cell.AtOnce, cell.CPUs["cpus"].Count))
+		}
+		return fmt.Sprintf("T-%d", cell.CPUs[column.Flag].Count)
+	case "mark":
+		return cmp.Or(marks[value], value)
 	}
-	return show(cell, column.Flag, value)
-}
-
-// controlText says whether the method can be trusted: the baseline ran under two names, which must not differ. That they do not
-// is for opts.Verbose.
-func controlText(run *result.Run, opts term.Options) string {
-	m := run.Matrix
-	controls := m.Controls
-	if len(controls) == 0 && m.Control != nil {
-		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control, Verdicts: m.ControlVerdicts}}
-	}
-	block := ""
-	for _, control := range controls {
-		baseline := "the baseline"
-		if len(m.Controls) > 0 {
-			baseline = run.Cells[control.Baseline].Name
-		}
-		var words []string
-		add := func(label string, v stats.Verdict) {
-			if opts.Verbose || v.Kind != stats.Same && v.Kind != stats.CantTell {
-				words = append(words, painted(label+VerdictWords(v, opts.Verbose), v.Kind, opts))
-			}
-		}
-		add("", control.Verdict)
-		for _, figure := range m.Figures {
-			if v, judged := control.Verdicts[figure.Column]; judged {
-				add(figure.Label+": ", v)
-			}
-		}
-		if len(words) > 0 {
-			block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", baseline+" against its own duplicate: "+
-				strings.Join(words, "; "), opts.Columns())
-		}
-	}
-	if n := len(run.Cells); n > 1 && opts.Verbose {
-		baselines := max(1, len(m.Controls))
-		compared := units.Things(n-baselines, "cell")
-		if contrasts := len(m.Contrasts); contrasts > 0 {
-			compared += ", " + units.Things(contrasts, "contrast")
-		}
-		if baselines > 1 {
-			compared += " and " + units.Things(baselines, "control")
-		} else {
-			compared += " and the control"
-		}
-		var first, second []string
-		for _, figure := range m.Figures {
-			if figure.Second {
-				second = append(second, figure.Label)
-			} else {
-				first = append(first, " and by "+figure.Label)
-			}
-		}
-		if len(first) > 0 {
-			compared += ", each by wall time" + strings.Join(first, "")
-		}
-		block += term.Paragraph("", fmt.Sprintf("%d comparisons, %s, share the %s chance of any false verdict",
-			run.Comparisons(false), compared, units.Share(m.Alpha)), opts.Columns())
-		if len(second) > 0 {
-			block += term.Paragraph("", fmt.Sprintf("%d comparisons by %s share another %s", run.Comparisons(true),
-				Names(second), units.Share(m.Alpha)), opts.Columns())
-		}
-	}
-	return block
-}
-
-// painted returns the text in the colour of a verdict: word by word, since a paragraph may break between any two.
-func painted(text string, kind stats.Kind, opts term.Options) string {
-	words := strings.Fields(text)
-	for i, word := range words {
-		words[i] = opts.Paint(term.KindColour(kind), word)
-	}
-	return strings.Join(words, " ")
+	return value
 }

@@ -12,10 +12,7 @@ import (
 	"gorun/internal/stats"
 )
 
-func TestEveryColumnStyleIsShown(t *testing.T) {
-	for _, style := range result.ColumnStyles {
-		assert.Contains(t, styles, style)
-	}
+func TestCellLabel(t *testing.T) {
 	cell := &result.Cell{
 		Name: "n", Group: "g", Flags: map[string]string{"pin-cpus": "0-3", "lock-thread": "false", "empty": ""},
 		CPUs: map[string]result.CPUs{"cpus": {Count: 8}, "pin-cpus": {Count: 4}},
@@ -66,54 +63,47 @@ func TestCellPhrases(t *testing.T) {
 	}
 }
 
-// What is undecided has a next step: the command that decides it.
+// What is undecided has a next step: the command that decides it, if its forecast says so, after 20.5 s, or after the budget.
 func TestNextBlock(t *testing.T) {
-	run := func(rounds int, forecast *stats.Forecast, command ...string) *result.Run {
+	run := func(rounds int, forecast *stats.Forecast, command string) *result.Run {
+		words := strings.Fields(command)
+		experiment := "primes"
+		if len(words) > 0 && words[0] == "bench" {
+			experiment = "bench"
+		}
 		return &result.Run{
-			Experiment: "primes", Command: command, Matrix: &result.Matrix{Rounds: rounds},
+			Experiment: experiment, Command: words, Matrix: &result.Matrix{Rounds: rounds},
 			Cells:   []result.Cell{{}, {Verdict: &stats.Verdict{Kind: stats.CantTell, Forecast: forecast}}},
 			Samples: []result.Sample{{Slot: &result.Slot{Elapsed: 20.5}}},
 		}
 	}
-	soon := &stats.Forecast{Kind: stats.Decision, Rounds: 10, Seconds: 39.2}
-	limited := run(0, soon, "bench", "--out=a", ".") // 10 s of its budget passed before the first sample
-	limited.Experiment, limited.Matrix.Budget = "bench", 30
-	for _, c := range []struct {
-		run  *result.Run
-		want string
-	}{
-		{
-			run(0, soon, "matrix", "primes", "--workers", "2,3", "--budget=20s", "--out", "a b.jsonl"),
-			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out 'a b.jsonl'",
-		},
-		{
-			run(0, soon, "matrix", "primes", "--workers", "2,3", "--budget", "20s", "--resume", "--out=a"),
-			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out=a",
-		},
-		{
-			run(9, soon, "matrix", "primes", "--samples", "9", "--workers", "2,3", "--out=a"),
-			"next: gorun matrix primes --budget 1m0s --samples 0 --workers 2,3",
-		},
-		{run(9, soon, "primes", "--samples=9", "--out", "a"), "next: gorun primes --budget 1m0s"},
-		{run(9, soon, "primes", "-r9", "-w", "1"), "next: gorun primes --budget 1m0s -w 1"},
-		{run(9, soon, "ab", "-r=9", "a", "b -r 9"), "next: gorun ab --budget 1m0s --samples 0 a 'b -r 9'"},
-		{
-			run(9, soon, "primes", "--placements", "a,b", "-r", "9", "--", "sh", "-r", "9"),
-			"next: gorun primes --budget 1m0s --samples 0 --placements a,b -- sh -r 9",
-		},
-		{limited, "next: gorun bench --budget 1m10s --resume --out=a ."},
-		{
-			run(0, soon, "primes", "--", "sh", "--budget", "3"),
-			"next: gorun primes --budget 1m0s -- sh --budget 3",
-		},
-		{run(0, &stats.Forecast{Kind: stats.Resolution, Seconds: 5, Resolution: 0.06}, "matrix", "primes"), ""},
-		{run(0, nil, "matrix", "primes"), ""},
-		{run(0, soon), ""},
-	} {
-		got := strings.Join(strings.Fields(NextBlock(c.run, term.Options{Width: 200})), " ")
-		assert.Equal(t, c.want, got)
+	next := func(run *result.Run) string {
+		return strings.TrimPrefix(strings.TrimSpace(NextBlock(run, term.Options{Width: 200})), "next: gorun ")
 	}
-	unclear := run(0, soon, "primes", "sh", "--budget", "3")
+	soon := &stats.Forecast{Kind: stats.Decision, Rounds: 10, Seconds: 39.2}
+	for command, want := range map[string]string{
+		"matrix primes --workers 2,3 --budget=20s --out a":          "matrix primes --budget 1m0s --resume --workers 2,3 --out a",
+		"matrix primes --workers 2,3 --budget 20s --resume --out=a": "matrix primes --budget 1m0s --resume --workers 2,3 --out=a",
+		"primes -- sh --budget 3":                                   "primes --budget 1m0s -- sh --budget 3",
+		"":                                                          "",
+	} {
+		assert.Equal(t, want, next(run(0, soon, command)))
+	}
+	for command, want := range map[string]string{
+		"matrix primes --samples 9 --workers 2,3 --out=a": "matrix primes --budget 1m0s --samples 0 --workers 2,3",
+		"primes --samples=9 --out a":                      "primes --budget 1m0s",
+		"primes -r9 -w 1":                                 "primes --budget 1m0s -w 1",
+		"ab -r=9 a b":                                     "ab --budget 1m0s --samples 0 a b",
+		"primes --placements a,b -r 9 -- sh -r 9":         "primes --budget 1m0s --samples 0 --placements a,b -- sh -r 9",
+	} {
+		assert.Equal(t, want, next(run(9, soon, command)))
+	}
+	limited := run(0, soon, "bench --out=a .") // 10 s of its budget passed before the first sample
+	limited.Matrix.Budget = 30
+	assert.Equal(t, "bench --budget 1m10s --resume --out=a .", next(limited))
+	assert.Empty(t, next(run(0, &stats.Forecast{Kind: stats.Resolution, Seconds: 5, Resolution: 0.06}, "matrix primes")))
+	assert.Empty(t, next(run(0, nil, "matrix primes")))
+	unclear := run(0, soon, "primes sh --budget 3")
 	unclear.Cells[0].Command = []string{"primes", "--", "sh"}
-	assert.Empty(t, NextBlock(unclear, term.Options{}), "where the user's command begins is not known")
+	assert.Empty(t, next(unclear), "where the user's command begins is not known")
 }

@@ -11,7 +11,7 @@ import (
 	"gorun/internal/table"
 )
 
-// partsOf returns the tables of the CPUs, the workers and the threads of the sample with the median time.
+// partsOf returns the tables of the CPUs and the workers of the sample with the median time.
 func partsOf(run *result.Run, samples []result.Sample) (tables []table.Table) {
 	shown := result.Typical(samples)
 	if shown == nil {
@@ -24,7 +24,7 @@ func partsOf(run *result.Run, samples []result.Sample) (tables []table.Table) {
 			which += ", the median one"
 		}
 	}
-	for _, t := range []table.Table{cpusTable(shown), workersTable(shown), threadsTable(shown)} {
+	for _, t := range []table.Table{cpusTable(shown), workersTable(shown)} {
 		if t.Title += which; len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
@@ -78,7 +78,11 @@ type detail = *result.WorkerDetail
 
 // workersTable has a row for each worker, of a run that was asked for them.
 func workersTable(s *result.Sample) table.Table {
-	return table.Of(details(s)).
+	var details []detail
+	for i := range s.WorkersDetail {
+		details = append(details, &s.WorkersDetail[i])
+	}
+	return table.Of(details).
 		With("worker", func(w detail) table.Value { return table.Count(w.Worker) }).
 		With("first", func(w detail) table.Value { return table.Count(w.First) }).
 		With("numbers", func(w detail) table.Value { return table.Count(w.Numbers) }).
@@ -93,38 +97,9 @@ func workersTable(s *result.Sample) table.Table {
 			return fromTo(w.TIDStart, w.TIDEnd)
 		}).
 		With("nice", func(w detail) table.Value { return table.Known(w.Nice) }).
+		With("policy", func(w detail) table.Value { return table.Text(w.Policy) }).
 		With("pinned to", pinned).
 		Table("workers", "Workers")
-}
-
-func details(s *result.Sample) (all []detail) {
-	for i := range s.WorkersDetail {
-		all = append(all, &s.WorkersDetail[i])
-	}
-	return all
-}
-
-// threadsTable has a row for each thread on which a worker ended, in the order of their first workers.
-func threadsTable(s *result.Sample) table.Table {
-	last, workers := map[int]detail{}, map[int]int{}
-	var order []int
-	for _, w := range details(s) {
-		if w.TIDEnd == 0 || w.Nice == nil && w.Policy == "" {
-			continue
-		}
-		if last[w.TIDEnd] == nil {
-			order = append(order, w.TIDEnd)
-		}
-		last[w.TIDEnd] = w
-		workers[w.TIDEnd]++
-	}
-	return table.Of(order).
-		With("thread", func(tid int) table.Value { return table.Count(tid) }).
-		With("nice", func(tid int) table.Value { return table.Known(last[tid].Nice) }).
-		With("policy", func(tid int) table.Value { return table.Text(last[tid].Policy) }).
-		With("CPU", func(tid int) table.Value { return table.Count(last[tid].CPUEnd) }).
-		With("workers", func(tid int) table.Value { return table.Count(workers[tid]) }).
-		Table("threads", "Threads")
 }
 
 // fromTo shows where something began and ended, in one number when that is the same.

@@ -9,50 +9,119 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/lazy"
-	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/stats"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
-// QualityBlock says what to think of the samples: whether the control differs, and which samples are not as good as they should
-// be; nothing, where there is nothing to say.
-func QualityBlock(run *result.Run, opts term.Options) string {
-	block := interruptedText(run, opts)
-	if run.Matrix != nil {
-		block += controlText(run, opts)
-	}
-	if !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Verdict != result.Valid || s.Partial }) {
-		return block
-	}
-	counts := term.Paragraph(opts.Paint(term.Bold, "samples")+" ", verdictCounts(run.Samples, opts), opts.Columns())
-	return block + counts + reasonLines(run.Samples, opts)
+// Quality returns the tables that say what to think of the samples: whether a baseline differs from its own duplicate, and which
+// samples are not as good as they should be. Without verbose, they have no rows where all is well.
+func Quality(run *result.Run, verbose bool) []table.Table {
+	return []table.Table{controlTable(run, verbose), verdictTable(run, verbose)}
 }
 
-// interruptedText tells that there could be more.
-func interruptedText(run *result.Run, opts term.Options) string {
-	if !run.Partial {
-		return ""
+// controlTable says whether the method can be trusted: each baseline ran under two names, which must not differ.
+func controlTable(run *result.Run, verbose bool) table.Table {
+	t := table.Table{Name: "control", Title: "The control: a baseline against its own duplicate"}
+	t.Add("baseline", table.VerdictTitle)
+	m := run.Matrix
+	if m == nil || m.Control == nil {
+		return t
 	}
-	return term.Paragraph(opts.Paint(term.Yellow, "interrupted")+": ",
-		"what is shown was measured, and more was planned", opts.Columns())
-}
-
-// verdictCounts is "5 (2 valid, 2 suspect, 1 invalid)".
-func verdictCounts(samples []result.Sample, opts term.Options) string {
-	counts := map[result.Verdict]int{}
-	for i := range samples {
-		counts[samples[i].Quality.Verdict]++
+	controls := m.Controls
+	if len(controls) == 0 {
+		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control, Verdicts: m.ControlVerdicts}}
 	}
-	verdicts := []string{}
-	for _, v := range verdictColours {
-		if counts[v.verdict] > 0 {
-			verdicts = append(verdicts, opts.Paint(v.colour, fmt.Sprintf("%d %s", counts[v.verdict], v.verdict)))
+	for _, control := range controls {
+		var words table.Words
+		add := func(label string, v stats.Verdict) {
+			if verbose || v.Kind != stats.Same && v.Kind != stats.CantTell {
+				words = append(words, table.Phrase{Text: label + VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)})
+			}
+		}
+		add("", control.Verdict)
+		for _, figure := range m.Figures {
+			if v, judged := control.Verdicts[figure.Column]; judged {
+				add(figure.Label+": ", v)
+			}
+		}
+		if len(words) > 0 {
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(run.Cells[control.Baseline].Name), words}})
 		}
 	}
-	if len(verdicts) == 0 {
-		return strconv.Itoa(len(samples))
+	if verbose {
+		t.Notes = comparisonNotes(run, len(controls))
 	}
-	return fmt.Sprintf("%d (%s)", len(samples), strings.Join(verdicts, ", "))
+	return t
+}
+
+// comparisonNotes say how many comparisons share the chance of a false verdict.
+func comparisonNotes(run *result.Run, controls int) []string {
+	m := run.Matrix
+	compared := units.Things(len(run.Cells)-controls, "cell")
+	if contrasts := len(m.Contrasts); contrasts > 0 {
+		compared += ", " + units.Things(contrasts, "contrast")
+	}
+	compared += " and " + units.Things(controls, "control")
+	first, second := "", []string{}
+	for _, figure := range m.Figures {
+		if figure.Second {
+			second = append(second, figure.Label)
+		} else {
+			first += " and by " + figure.Label
+		}
+	}
+	if first != "" {
+		compared += ", each by wall time" + first
+	}
+	notes := []string{fmt.Sprintf("%d comparisons, %s, share the %s chance of any false verdict",
+		run.Comparisons(false), compared, units.Share(m.Alpha))}
+	if len(second) > 0 {
+		notes = append(notes, fmt.Sprintf("%d comparisons by %s share another %s", run.Comparisons(true), Names(second), units.Share(m.Alpha)))
+	}
+	return notes
+}
+
+// verdictTable counts the samples by verdict, with the most frequent reasons.
+func verdictTable(run *result.Run, verbose bool) table.Table {
+	t := table.Table{Name: "quality", Title: "Samples by quality"}
+	t.Add("samples", "are", "why")
+	if !verbose && !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Verdict != result.Valid || s.Partial }) {
+		return t
+	}
+	for _, verdict := range result.Verdicts {
+		n := count(run.Samples, verdict)
+		if n == 0 {
+			continue
+		}
+		words := table.Words{}
+		order := Reasons(run.Samples, verdict)
+		for _, reason := range order[:min(len(order), maxReasons)] {
+			words = append(words, table.Phrase{Text: reason.Text + reason.Others(), Tone: qualityTones[verdict]})
+		}
+		if more := len(order) - maxReasons; more > 0 {
+			words = append(words, table.Phrase{Text: fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason"))})
+		}
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(n), table.Text(verdict), words}})
+	}
+	disturbed := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
+		return s.Quality.Verdict != result.Suspect || !positive(s.Quality.Signals.OtherSeconds) && !positive(s.Quality.Signals.StealSeconds)
+	})
+	if 2*len(disturbed) > len(run.Samples) {
+		t.Notes = append(t.Notes, "gorun doctor shows what disturbs a machine, and what to do about it")
+	}
+	return t
+}
+
+// count returns how many samples have a verdict.
+func count(samples []result.Sample, verdict result.Verdict) (n int) {
+	for i := range samples {
+		if samples[i].Quality.Verdict == verdict {
+			n++
+		}
+	}
+	return n
 }
 
 // maxReasons bounds the reasons that are shown for each verdict: the most frequent.
@@ -156,43 +225,4 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 	return order
 }
 
-// reasonLines are the reasons for which samples are not valid.
-func reasonLines(samples []result.Sample, opts term.Options) string {
-	block := ""
-	disturbed := 0
-	for i := range samples {
-		if sig := samples[i].Quality.Signals; samples[i].Quality.Verdict == result.Suspect && takesCPU(sig.OtherSeconds, sig.StealSeconds) {
-			disturbed++
-		}
-	}
-	for _, v := range verdictColours {
-		order := Reasons(samples, v.verdict)
-		label := "  " + opts.Paint(v.colour, string(v.verdict)) + ": "
-		for _, reason := range order[:min(len(order), maxReasons)] {
-			block += term.Paragraph(label, reason.Text+reason.Others(), opts.Columns())
-		}
-		if more := len(order) - maxReasons; more > 0 {
-			block += term.Paragraph(label, fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason")),
-				opts.Columns())
-		}
-	}
-	if 2*disturbed > len(samples) {
-		block += term.Paragraph("  hint: ", "gorun doctor shows what disturbs a machine, and what to do about it", opts.Columns())
-	}
-	return block
-}
-
-// takesCPU reports whether other programs, or the hypervisor, took CPU time.
-func takesCPU(signals ...*float64) bool {
-	return slices.ContainsFunc(signals, func(seconds *float64) bool { return seconds != nil && *seconds > 0 })
-}
-
-// verdictColours are the verdicts from good to bad.
-var verdictColours = [...]struct {
-	verdict result.Verdict
-	colour  term.Colour
-}{
-	{result.Valid, term.Green},
-	{result.Suspect, term.Yellow},
-	{result.Invalid, term.Red},
-}
+func positive(seconds *float64) bool { return seconds != nil && *seconds > 0 }

@@ -47,6 +47,9 @@ func (set SeriesSet) Scale() units.Scale {
 	return units.ScaleOf(medians)
 }
 
+// tooLong is a time in seconds that no run takes, and that a drawing has no room for.
+const tooLong = 1e18
+
 // Series takes a run's samples apart, as its rows are.
 func (s Shape) Series(run *result.Run) SeriesSet {
 	set := SeriesSet{What: "wall time", Timed: len(run.Samples) > 0}
@@ -55,9 +58,9 @@ func (s Shape) Series(run *result.Run) SeriesSet {
 	}
 	for _, row := range s.rows(run) {
 		series := Series{Name: row.Name}
-		for _, i := range row.all {
-			sample := &run.Samples[i]
-			p := Point{Index: sample.Index, At: float64(i), Seconds: sample.Seconds, Verdict: sample.Quality.Verdict, Partial: sample.Partial}
+		for i := range row.Samples {
+			sample := &row.Samples[i]
+			p := Point{Index: sample.Index, At: float64(sample.Index), Seconds: sample.Seconds, Verdict: sample.Quality.Verdict, Partial: sample.Partial}
 			if s.Compared.Name != "" {
 				ns, _ := s.Compared.Number(sample)
 				p.Seconds = ns / 1e9
@@ -67,10 +70,10 @@ func (s Shape) Series(run *result.Run) SeriesSet {
 			} else {
 				set.Timed = false
 			}
-			if !(p.Seconds > 1e-18 && p.Seconds < 1e18 && math.Abs(p.At) < 1e18) {
-				continue // nothing was measured, or it cannot be drawn; its series is there
+			// What was not measured, or no clock can show, is not drawn; its series is there.
+			if p.Seconds > 1/tooLong && p.Seconds < tooLong && math.Abs(p.At) < tooLong {
+				series.Points = append(series.Points, p)
 			}
-			series.Points = append(series.Points, p)
 		}
 		set.Series = append(set.Series, series)
 	}

@@ -29,7 +29,6 @@ type Row struct {
 	Samples []result.Sample // the good ones, or all if none is good
 	Verdict result.Verdict  // the worst of these
 
-	all    []int // the indices of all its samples
 	labels []table.Value
 }
 
@@ -39,9 +38,6 @@ func (s Shape) RowsOf(run *result.Run) []Row {
 	rows := s.rows(run)
 	for i := range rows {
 		r := &rows[i]
-		for _, n := range r.all {
-			r.Samples = append(r.Samples, run.Samples[n])
-		}
 		r.Samples, r.Verdict = Summarised(r.Samples), result.Valid
 		for k := range r.Samples {
 			if v := r.Samples[k].Quality.Verdict; v == result.Invalid || v == result.Suspect && r.Verdict == result.Valid {
@@ -52,7 +48,7 @@ func (s Shape) RowsOf(run *result.Run) []Row {
 	return rows
 }
 
-// rows returns the rows with their names and the indices of their samples.
+// rows returns the rows with all of their samples, and without verdicts.
 func (s Shape) rows(run *result.Run) (rows []Row) {
 	for i, title := range CellTitles(run) {
 		rows = append(rows, Row{Name: title, Cell: i})
@@ -63,7 +59,7 @@ func (s Shape) rows(run *result.Run) (rows []Row) {
 		sample := &run.Samples[i]
 		if len(run.Cells) > 0 {
 			if sample.Slot != nil && sample.Cell >= 0 && sample.Cell < len(rows) {
-				rows[sample.Cell].all = append(rows[sample.Cell].all, i)
+				rows[sample.Cell].Samples = append(rows[sample.Cell].Samples, *sample)
 			}
 			continue
 		}
@@ -81,7 +77,7 @@ func (s Shape) rows(run *result.Run) (rows []Row) {
 			}
 			rows = append(rows, row)
 		}
-		rows[n].all = append(rows[n].all, i)
+		rows[n].Samples = append(rows[n].Samples, *sample)
 	}
 	if len(run.Cells) == 0 {
 		s.name(rows)
@@ -172,7 +168,7 @@ func valueOf(samples []result.Sample, c column.Column) table.Value {
 
 // main has a row for each cell, or for what stands for cells.
 func (s Shape) main(run *result.Run, rows []Row) table.Table {
-	t := table.Table{Name: "verdicts"}
+	t := table.Table{Name: "verdicts", Notes: commentLines(run.Cells)}
 	if run.Matrix != nil {
 		t.Title = run.Matrix.Title
 	}
@@ -196,10 +192,10 @@ func (s Shape) main(run *result.Run, rows []Row) table.Table {
 		compared = column.Wall
 	}
 	for _, c := range ranked(s.Columns) {
-		if c.Name == compared.Name || slices.Contains(s.Rows, c.Name) || !hasFigure(rows, c) {
-			continue
+		has := func(row Row) bool { return valueOf(row.Samples, c) != nil }
+		if c.Name != compared.Name && !slices.Contains(s.Rows, c.Name) && slices.ContainsFunc(rows, has) {
+			add(table.Column{Title: label(c), Rank: c.Rank}, func(row Row) table.Value { return median(row, c) })
 		}
-		add(table.Column{Title: label(c), Rank: c.Rank}, func(row Row) table.Value { return s.median(row, c) })
 	}
 	if !judged {
 		add(table.Column{Title: label(compared)}, func(row Row) table.Value { return valueOf(row.Samples, compared) })
@@ -277,7 +273,7 @@ func cellTimes(run *result.Run) []string {
 }
 
 // median returns that of a figure over the samples of a row.
-func (s Shape) median(row Row, c column.Column) table.Value {
+func median(row Row, c column.Column) table.Value {
 	switch v := valueOf(row.Samples, c).(type) {
 	case table.Spread:
 		return table.Number{X: v.Median, Unit: v.Unit}
@@ -291,10 +287,6 @@ func ranked(columns column.List) column.List {
 	some := slices.DeleteFunc(slices.Clone(columns), func(c column.Column) bool { return c.Rank == 0 })
 	slices.SortStableFunc(some, func(a, b column.Column) int { return cmp.Compare(a.Rank, b.Rank) })
 	return some
-}
-
-func hasFigure(rows []Row, c column.Column) bool {
-	return slices.ContainsFunc(rows, func(row Row) bool { return valueOf(row.Samples, c) != nil })
 }
 
 // labelsOf returns the columns that tell the rows apart, and their values by row.
@@ -360,7 +352,7 @@ func rowLabel(c column.Column, s *result.Sample) table.Value {
 func (s Shape) groups(run *result.Run, rows []Row) (tables []table.Table) {
 	at := map[string]int{}
 	add := func(c column.Column, keyed bool) {
-		value, kind := func(row Row) table.Value { return s.median(row, c) }, "medians of the samples"
+		value, kind := func(row Row) table.Value { return median(row, c) }, "medians of the samples"
 		if c.Unit == column.Count || c.Unit == column.Share || keyed {
 			value, kind = func(row Row) table.Value { return s.mean(row.Samples, c, keyed) }, "mean of a sample"
 		}
