@@ -154,7 +154,12 @@ func newRoot(e env, args ...string) *cobra.Command {
 	if len(all) > 1 {
 		root.AddCommand(newTopics(e, root)...)
 	}
-	root.CompletionOptions.DisableDefaultCmd = len(all) == 1
+	if root.CompletionOptions.DisableDefaultCmd = len(all) == 1; len(all) > 1 {
+		root.InitDefaultCompletionCmd(args...)
+		if cmd, _, err := root.Find([]string{"completion"}); err == nil {
+			cmd.Args, cmd.RunE = cobra.ArbitraryArgs, root.RunE
+		}
+	}
 	forEach(root, func(cmd *cobra.Command) {
 		cmd.Flags().SortFlags = false
 		cmd.Flags().VisitAll(experiment.RefuseEmpty)

@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
@@ -104,8 +105,10 @@ func (d *driver) tellFewRounds(before, each float64) {
 	}
 	held, need := max(1, int(left/round)), b.ToFirst()
 	if held < need {
-		fmt.Fprintf(d.env.Stderr, "gorun: warning: the budget of %v holds about %s, and %d come before any verdict\ngorun: hint: %s\n",
-			o.budget, units.Things(held, "round"), need, d.enoughFor(o.budget.Seconds()-left+float64(need)*round))
+		d.env.warn(result.Warning{
+			Message: fmt.Sprintf("the budget of %v holds about %s, and %d come before any verdict", o.budget, units.Things(held, "round"), need),
+			Hint:    d.enoughFor(o.budget.Seconds() - left + float64(need)*round),
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/result"
 )
 
 // command is what each command that runs an experiment has.
@@ -135,7 +136,7 @@ func (c *Command) once(ctx context.Context) (err error) {
 	case r.Become != nil && c.out+c.exportJSON+c.exportMarkdown == "" && !c.given("format"):
 		if m != nil {
 			for _, w := range m.Warnings {
-				fmt.Fprintf(c.env.Stderr, "gorun: warning: %s\n", hint.Printable(w))
+				c.env.warn(result.Warning{Message: w})
 			}
 		}
 		return r.Become(c.env.Environ())

@@ -4,12 +4,14 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"time"
 
 	"gorun/internal/child"
+	"gorun/internal/hint"
 	"gorun/internal/lazy"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
@@ -31,6 +33,14 @@ type Env struct {
 	Views          render.Views
 	// Conditions returns those of the machine that a reader of a result should know, in words; nil: none.
 	Conditions func(root fs.FS, m *topology.Machine, host result.Host) []string
+}
+
+// warn prints a warning before a run, whose result has the others.
+func (e Env) warn(w result.Warning) {
+	fmt.Fprintf(e.Stderr, "gorun: warning: %s\n", hint.Printable(w.Message))
+	if w.Hint != "" {
+		fmt.Fprintf(e.Stderr, "gorun: hint: %s\n", hint.Printable(w.Hint))
+	}
 }
 
 // Errors that are not printed because their cause has been shown.

@@ -244,7 +244,7 @@ func (c *Matrix) setting(cell result.Cell) (setting, error) {
 func (c *Matrix) showAlone(ctx context.Context, m *machine, alone []result.Warning) (err error) {
 	if c.dryRun {
 		for _, w := range alone {
-			fmt.Fprintf(c.env.Stderr, "gorun: warning: %s\n", w.Message)
+			c.env.warn(w)
 		}
 		return nil
 	}

@@ -78,7 +78,7 @@ func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() r
 		s.onClose(s.server.Close)
 		fmt.Fprintf(s.env.Stderr, "gorun: metrics at %s\n", s.server.URL())
 		if !s.server.Local() {
-			fmt.Fprintln(s.env.Stderr, "gorun: warning: other machines can read the metrics, without TLS or a password")
+			s.env.warn(result.Warning{Message: "other machines can read the metrics, without TLS or a password"})
 		}
 	}
 	if m.textfile != "" {

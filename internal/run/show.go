@@ -41,6 +41,9 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 			shown.Cells = p.listed
 		}
 	}
+	for _, w := range run.Warnings {
+		c.env.warn(w)
+	}
 	return c.env.Views.Plan(c.env.Stdout, shown, c.format)
 }
 
