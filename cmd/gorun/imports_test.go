@@ -48,7 +48,7 @@ const mayImport = `
 	pair                bytesize catalog child column cpuset csrc experiment hint linux matrix measure process render/view result table topology
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
-	primes              catalog column cpuset experiment hint linux placement result units
+	primes              catalog column cpuset experiment hint linux measure placement result units
 	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests
 	render              catalog column cpuset experiment lazy render/term render/view result shell stats table topology units

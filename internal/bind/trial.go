@@ -147,10 +147,11 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 			return s, fmt.Errorf("process %d: the sum of the words is %d instead of %d", i, a.Sum, want)
 		}
 		if c.Bound {
-			s.Placement.Checked += int(a.Checks)
+			s.Placement.Add(int(a.Checks), nil)
 			if a.Deviations > 0 {
-				s.Placement.Mismatches = append(s.Placement.Mismatches,
-					fmt.Sprintf("process %d was not on CPU %s in %d of %d checks", i, p.CPUs, a.Deviations, a.Checks))
+				s.Placement.Add(0, []string{
+					fmt.Sprintf("process %d was not on CPU %s in %d of %d checks", i, p.CPUs, a.Deviations, a.Checks),
+				})
 			}
 		}
 		v.Checks, v.Deviations = v.Checks+a.Checks, v.Deviations+a.Deviations
@@ -159,7 +160,6 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 		s.UserSeconds, s.SystemSeconds = s.UserSeconds+a.Used.UserSeconds, s.SystemSeconds+a.Used.SystemSeconds
 		s.Partial = s.Partial || p.Partial
 	}
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values = result.FiguresOf(&v)
 	return s, nil
 }

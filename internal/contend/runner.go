@@ -86,8 +86,7 @@ func (r *Runner) Close() (err error) {
 func (r *Runner) Until(ctx context.Context) (done func()) {
 	r.Stop.Clear()
 	r.goGate.halted.Store(false)
-	cancel := context.AfterFunc(ctx, r.stopKernels)
-	return func() { cancel() }
+	return measure.Until(ctx, r.stopKernels)
 }
 
 // stopKernels makes the kernels end.
@@ -249,10 +248,9 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 		failures(&v, tallied.spans)
 	}
 	if !s.Partial {
-		s.Doubts = doubts(v)
+		doubt(&s, v)
 	}
 	v.FixedSeconds = time.Since(begun).Seconds() - s.Seconds
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values = result.FiguresOf(&v)
 	return s, nil
 }
@@ -300,9 +298,7 @@ func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is
 	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
 	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(asked)): // only one node is in use
 	case err != nil:
-		s.Doubts = append(s.Doubts, result.Doubt{
-			Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err),
-		})
+		s.Doubt(result.Suspect, "the memory's node is not known: %v", err)
 	default:
 		is = &node
 		s.Placement.Check(node == asked, "the memory is on node %d, and node %d was requested", node, asked)
@@ -313,22 +309,15 @@ func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is
 // leastOverlap is the least part of the windows that must count; a row with less is suspect.
 const leastOverlap = 0.5
 
-// doubts returns the reasons why a row's figures are doubtful.
-func doubts(v Figures) (d []result.Doubt) {
-	if v.Operations == 0 {
-		return []result.Doubt{{
-			Verdict: result.Invalid,
-			Reason: "there was no window in which all threads ran: other programs use these CPUs, " +
-				"or the time is shorter than two windows",
-		}}
+// doubt adds the reasons why a row's figures are doubtful.
+func doubt(s *result.Sample, v Figures) {
+	switch {
+	case v.Operations == 0:
+		s.Doubt(result.Invalid, "there was no window in which all threads ran: other programs use these CPUs, "+
+			"or the time is shorter than two windows")
+	case v.Mode == ByTime && *v.Overlap < leastOverlap:
+		s.Doubt(result.Suspect, "all threads ran in only %.0f%% of the windows", 100**v.Overlap)
 	}
-	if v.Mode == ByTime && *v.Overlap < leastOverlap {
-		d = append(d, result.Doubt{
-			Verdict: result.Suspect,
-			Reason:  fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Overlap),
-		})
-	}
-	return d
 }
 
 // failures sums the attempts that found another value.

@@ -89,14 +89,20 @@ func TestFill(t *testing.T) {
 
 func TestDoubts(t *testing.T) {
 	half, all := 0.4, 1.0
-	v := Figures{Mode: ByTime, Operations: 5, Overlap: &all}
-	assert.Empty(t, doubts(v))
-	v.Overlap = &half
-	assert.Equal(t, result.Suspect, doubts(v)[0].Verdict)
-	v.Mode = ByCount // reported, but no fault
-	assert.Empty(t, doubts(v))
-	v.Operations = 0
-	assert.Equal(t, result.Invalid, doubts(v)[0].Verdict)
+	for want, v := range map[result.Verdict]Figures{
+		"":             {Mode: ByTime, Operations: 5, Overlap: &all},
+		result.Suspect: {Mode: ByTime, Operations: 5, Overlap: &half},
+		result.Valid:   {Mode: ByCount, Operations: 5, Overlap: &half}, // reported, but no fault
+		result.Invalid: {Mode: ByCount, Overlap: &half},
+	} {
+		var s result.Sample
+		doubt(&s, v)
+		if want == result.Suspect || want == result.Invalid {
+			assert.Equal(t, want, s.Doubts[0].Verdict)
+			continue
+		}
+		assert.Empty(t, s.Doubts)
+	}
 }
 
 func TestSteady(t *testing.T) {

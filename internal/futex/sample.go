@@ -40,11 +40,7 @@ func (sampler) Close() error { return nil }
 func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
 	shared := csrc.NewWakeFutex()
 	defer shared.Free()
-	stopped := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() {
-		shared.Stop()
-		close(stopped)
-	})
+	defer measure.Until(ctx, shared.Stop)()
 	cpus := [2]int{c.A, c.B}
 	var sides [2]csrc.WakeupsResult
 	var read [2]result.Placement
@@ -62,9 +58,6 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		threads.Wait()
 		return cmp.Or(errs[0], errs[1])
 	})
-	if !cancel() {
-		<-stopped
-	}
 	if err != nil {
 		return s, err
 	}
@@ -74,7 +67,6 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		s.Placement.Add(read[i].Checked, read[i].Mismatches)
 		s.Placement.Check(r.CPU < 0 || r.CPU == cpus[i], "the thread of CPU %d ended on CPU %d", cpus[i], r.CPU)
 	}
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	wakeups := result.Distribute(slices.Concat(sides[0].NS, sides[1].NS))
 	s.Values = result.FiguresOf(&Figures{
 		CPUA: c.A, CPUB: c.B, Relation: c.Relation, RoundTrips: min(len(sides[0].NS), len(sides[1].NS)),

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -333,6 +334,20 @@ func Timed(s *result.Sample, work func() error) error {
 	used, unread := usage()
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	return cmp.Or(err, unread)
+}
+
+// Until calls stop when ctx ends. The returned function undoes that; when it returns, stop is not being called.
+func Until(ctx context.Context, stop func()) (done func()) {
+	stopped := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		stop()
+		close(stopped)
+	})
+	return func() {
+		if !cancel() {
+			<-stopped
+		}
+	}
 }
 
 // Used adds what processes used to a sample that has no other usage.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"strings"
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/perf"
 	"gorun/internal/placement"
 	"gorun/internal/result"
@@ -35,13 +35,7 @@ func Measure(ctx context.Context, root fs.FS, m *topology.Machine, r Request) (s
 	if err != nil {
 		return s, err
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		runtime.LockOSThread() // never unlocked: its thread and the thread's settings end with it
-		err = p.measure(ctx)
-	}()
-	<-ended
+	err = placement.OnThread(func() error { return p.measure(ctx) })
 	return p.sample, err
 }
 
@@ -81,16 +75,9 @@ func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
 func (p *probe) measure(ctx context.Context) (err error) {
 	p.sample.Placement.Requested = p.requested()
 	defer func() { err = errors.Join(err, p.close()) }()
-	stop := csrc.NewStop()
-	stopped := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() { stop.Set(); close(stopped) })
-	defer func() {
-		if !cancel() {
-			<-stopped // no longer in use
-		}
-		stop.Free()
-	}()
-	p.args.Stop = stop
+	p.args.Stop = csrc.NewStop()
+	defer p.args.Stop.Free()
+	defer measure.Until(ctx, p.args.Stop.Set)()
 	p.startTraces()
 	for _, step := range p.steps() {
 		if err := step(); err != nil {
@@ -112,9 +99,7 @@ func (p *probe) measure(ctx context.Context) (err error) {
 		p.readBack()
 	}
 	p.figures()
-	p.sample.Placement.Verified = len(p.sample.Placement.Mismatches) == 0
-	figures := p.v
-	p.sample.Values = result.FiguresOf(&figures)
+	p.sample.Values = result.FiguresOf(&p.v)
 	return nil
 }
 
@@ -169,9 +154,9 @@ func (p *probe) place() error {
 		return err
 	}
 	mismatches, err := setting.ReadBack(0)
-	p.sample.Placement.Checked += setting.Asked()
+	p.sample.Placement.Add(setting.Asked(), nil)
 	for _, m := range mismatches {
-		p.sample.Placement.Mismatches = append(p.sample.Placement.Mismatches, m.Error())
+		p.sample.Placement.Add(0, []string{m.Error()})
 	}
 	return err
 }
@@ -276,7 +261,7 @@ func (p *probe) startTraces() {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported):
 		p.worse = err
 	default:
-		p.addDoubt("migrations could not be traced: %v", err)
+		p.sample.Doubt(result.Suspect, "migrations could not be traced: %v", err)
 	}
 	p.faults, _ = perf.OpenFaults() // without it the phases have no faults
 }
@@ -363,7 +348,7 @@ func (p *probe) repeat() error {
 		s.seen = append(s.seen, perf.CPURead{NS: s.begun + seen.NS, CPU: seen.CPU})
 	}
 	if did.Lost > 0 {
-		p.addDoubt("the probe changed its CPU %d times more than the %d times that it can record", did.Lost, keptMoves)
+		p.sample.Doubt(result.Suspect, "the probe changed its CPU %d times more than the %d times that it can record", did.Lost, keptMoves)
 	}
 	p.args.From = did.Next
 	s.seconds = float64(did.NS) / 1e9
@@ -378,7 +363,7 @@ func (p *probe) drain() error {
 	if p.faults != nil {
 		faults, lost, err := p.faults.Read()
 		if err != nil {
-			p.addDoubt("the trace of page faults broke off: %v", err)
+			p.sample.Doubt(result.Suspect, "the trace of page faults broke off: %v", err)
 			if err := p.faults.Close(); err != nil {
 				return err
 			}
@@ -396,7 +381,7 @@ func (p *probe) drain() error {
 	}
 	moves, lost, err := p.trace.Read()
 	if err != nil {
-		p.addDoubt("the trace of migrations broke off: %v", err)
+		p.sample.Doubt(result.Suspect, "the trace of migrations broke off: %v", err)
 		err, p.trace, p.by = p.trace.Close(), nil, ""
 	}
 	p.moves, p.lost = append(p.moves, moves...), p.lost+lost

@@ -247,9 +247,8 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 		}
 	}
 	if ended := b.group.Ended(); ended || len(mismatches) > 0 {
-		s.Placement.Verified = s.Placement.Verified && len(mismatches) == 0
 		if err := b.stop(); ended && err != nil { // the error names the burner and its end
-			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
+			s.Doubt(result.Invalid, "%v", err)
 		}
 	}
 	had := result.Load{Requested: b.percent}
@@ -260,7 +259,7 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 		})
 	}
 	for _, reason := range load.Deviations(loads, shares) {
-		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: reason})
+		s.Doubt(result.Suspect, "%s", reason)
 	}
 	if !probed {
 		s.Values = result.FiguresOf(&loadFigures{Load: &had})

@@ -186,7 +186,6 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 	if least > 0 {
 		v.NsPerLoop = 1e9 * s.Seconds / float64(least)
 	}
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values = result.FiguresOf(&v)
 	return s
 }

@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -92,16 +93,7 @@ func (p *Pool) Live() result.Live {
 // and what they did is in the sample, marked partial. An error means that a thread could not be restored.
 func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	p.stop.Store(false)
-	stopped := make(chan struct{})
-	notStopped := context.AfterFunc(ctx, func() {
-		p.stop.Store(true)
-		close(stopped)
-	})
-	defer func() {
-		if !notStopped() {
-			<-stopped // otherwise it would stop the next sample
-		}
-	}()
+	defer measure.Until(ctx, func() { p.stop.Store(true) })()
 	busy := p.meter.read()
 	for i := range p.meter.slots {
 		p.meter.slots[i].readBack.Store(0) // at the first checkpoint on each CPU
