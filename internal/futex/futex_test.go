@@ -56,7 +56,7 @@ func TestResolveOne(t *testing.T) {
 	require.Len(t, r.Cells, 1)
 	assert.Equal(t, Cell{A: 5, B: 0, Relation: "cross-node", RoundTrips: 7}, r.Cells[0].Do)
 	_, err = resolve(t, m, "5", "99")
-	require.ErrorContains(t, err, "CPUs 5 99: ")
+	require.ErrorContains(t, err, "CPU B 99: ")
 	_, err = resolve(t, m, "all", "5")
 	require.ErrorContains(t, err, "these are 8 CPUs")
 	require.Error(t, (&flags{}).Arguments([]string{"1"}))

@@ -160,7 +160,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--relation same-node": "--relation same-node: no two CPUs of the run are same-node: no node has two last-level caches",
-		"--mem-node 2":         "--mem-node 2: this machine has no such node with memory",
+		"--mem-node 2":         "--mem-node 2: this machine has no node 2",
 		"--mem-node 1":         "",
 	} {
 		_, err := resolve(t, machine(t, "qemu-numa2"), strings.Fields(args)...)

@@ -23,6 +23,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 	"gorun/internal/tests/hosts"
@@ -95,7 +96,7 @@ func TestMeasure(t *testing.T) {
 	rows := rowsOf(t, m, m.Allowed(), "--full --buffer 4KiB --pages 4k,thp,2m,1g"+balancing)
 	rows = append(rows, rowsOf(t, m, m.Allowed(), fmt.Sprintf(
 		"--mem %d,float --cpu float --preferred-node none --buffer 4MiB --access random,sequential,chase"+balancing, m.MemoryNodes().First()))...)
-	require.True(t, support.Mark(rows))
+	support.Mark(rows)
 	lacking := map[string]int{}
 	for _, row := range rows {
 		if row.Unsupported != "" {
@@ -286,21 +287,17 @@ func TestFirstTouchBefore(t *testing.T) {
 		r.Row.FirstTouch = touch
 		p, err := newProbe(live, m, planned(r, m))
 		require.NoError(t, err)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			runtime.LockOSThread()
+		require.NoError(t, placement.OnThread(func() error {
 			for _, step := range p.steps() {
-				if !assert.NoError(t, step()) {
-					break
+				if err := step(); err != nil {
+					return err
 				}
 				if bound, touched := p.sample.Placement.Checked > 0, p.args.Words > 0; bound != touched {
 					assert.Equal(t, boundFirst, bound, "first touch %q", touch)
 				}
 			}
-			assert.NoError(t, p.close())
-		}()
-		<-ended
+			return p.close()
+		}))
 	}
 }
 
@@ -326,7 +323,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 	for _, touch := range []string{TouchFar, TouchInterleaved} {
 		r := plain(m)
 		r.Row.FirstTouch = touch
-		r.Row.CPU = withCPUs(m, m.Allowed()).First()
+		r.Row.CPU = m.NodesWith(m.Allowed()).First()
 		s, v := takeSample(t, m, r)
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 		pages := int(r.Row.BufferBytes) / os.Getpagesize()
