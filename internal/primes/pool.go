@@ -57,7 +57,7 @@ type Pool struct {
 // Open builds the tables, and opens the plan on this machine. cpuLimit is the highest CPU number of the machine plus
 // one.
 func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
-	_, kernel, err := Lookup(opts.Method, opts.Kernel)
+	kernel, err := Lookup(opts.Method, opts.Kernel)
 	if err != nil {
 		return nil, err
 	}
