@@ -88,8 +88,7 @@ func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budge
 // shortestBudget returns the shortest budget for a number of pairs with this number of measurements each, rounded up
 // to a time that people write.
 func shortestBudget(pairs int, times float64) time.Duration {
-	const longest = 200 * 365 * 24 * time.Hour // a Duration holds up to 292 years
-	need := time.Duration(min(float64(pairs)*times*float64(leastPair+fixedPair), float64(longest)))
+	need := time.Duration(float64(pairs) * times * float64(leastPair+fixedPair))
 	unit := 10 * time.Millisecond
 	if need > time.Second {
 		unit = time.Second

@@ -3,7 +3,6 @@ package contend
 import (
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,35 +61,6 @@ func TestRowsAreInOrder(t *testing.T) {
 	o.Load, err = LookupLoad("one-iteration")
 	require.NoError(t, err)
 	assert.Equal(t, 0, Rows(o)[0].MemNode)
-}
-
-// Every captured machine has rows, and they run only on allowed CPUs.
-func TestRowsOfEveryMachine(t *testing.T) {
-	for name, m := range hosts.All(t) {
-		nodes, err := nodesOf(m, m.Allowed(), "")
-		require.NoError(t, err, name)
-		memNodes, err := parseMemNodes("", m, nodes)
-		require.NoError(t, err, name)
-		require.Len(t, memNodes, 1, name)
-		for _, load := range Loads {
-			ran := cpuset.Set{}
-			for _, row := range Rows(Options{
-				Ops: Ops[:2], Load: load, Nodes: nodes, DistBytes: []int{0}, MemNodes: memNodes,
-			}) {
-				cpus, err := cpuset.Parse(row.CPUList)
-				require.NoError(t, err)
-				assert.Equal(t, row.CPUs, cpus.Len())
-				assert.Equal(t, row.CPUs, strings.Count(row.Pattern, "*"))
-				assert.Equal(t, m.Allowed().Len(), len(strings.ReplaceAll(row.Pattern, " ", "")), "%s %s", name, load.Name)
-				assert.Len(t, strings.Fields(row.Pattern), len(nodes))
-				ran = ran.Union(cpus)
-			}
-			assert.True(t, ran.Minus(m.Allowed()).Empty())
-			if load.Name != "cpu-rollover" { // as many CPUs as the smallest node has
-				assert.Equal(t, m.Allowed(), ran, "%s %s", name, load.Name)
-			}
-		}
-	}
 }
 
 func TestNodesOf(t *testing.T) {
