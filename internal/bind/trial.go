@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 
 	"gorun/csrc"
 	"gorun/internal/child"
@@ -133,15 +132,12 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 	s.Placement.Add(done.Checked, done.Mismatches)
 	for i, a := range done.Answers {
 		p := Process{
-			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: map[string]uint64{},
+			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: a.Seen,
 			Seconds: a.Seconds, UserSeconds: a.Used.UserSeconds, SystemSeconds: a.Used.SystemSeconds,
 			Partial: a.Checks < c.Checks || a.Loops < words*c.Passes,
 		}
 		if c.Bound {
 			p.CPUs = c.mask(i).String()
-		}
-		for cpu, count := range a.Seen {
-			p.MovedTo[strconv.Itoa(cpu)] = count
 		}
 		if !p.Partial && a.Sum != want {
 			return s, fmt.Errorf("process %d: the sum of the words is %d instead of %d", i, a.Sum, want)

@@ -86,8 +86,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	experiment.Parsed(set, &f.workingSet, &f.sizes, "working-set", "",
 		"`sizes` of the memory that the thread goes through, by commas (default: half of the L1, half of the L2,\n"+
 			"half of a core's share of the last-level cache, and twice that cache)", bytesize.ParseList)
-	set.Choice(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(accessNames(), ", ")+
-		"; chase only reads, so that both CPUs' caches\ncan keep what they have", accessNames())
+	set.Choice(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(csrc.MemoryAccesses(), ", ")+
+		"; chase only reads, so that both CPUs' caches\ncan keep what they have", csrc.MemoryAccesses())
 	set.StringVar(&f.memNode, "mem-node", "",
 		"`node` of the memory: a number, near:DEVICE or far:DEVICE (default: that of the CPU where the thread begins)")
 	set.On("mem-node", (*topology.Machine).CompleteNodes)
@@ -110,16 +110,6 @@ const sequential = "sequential"
 
 // perLine are how many accesses of each kind reach a cache line when they reach all lines, and 98% of them at random.
 var perLine = map[string]uint64{"random": 4, sequential: csrc.ProbeLine / 8, "chase": 1}
-
-// accessNames lists the kinds of csrc.ProbeAccesses that access memory.
-func accessNames() (names []string) {
-	for _, access := range csrc.ProbeAccesses {
-		if perLine[access.Name] > 0 {
-			names = append(names, access.Name)
-		}
-	}
-	return names
-}
 
 // parseRelations reads --relation.
 func parseRelations(text string) ([]topology.Relation, error) {

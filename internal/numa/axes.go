@@ -99,7 +99,7 @@ var axes = [...]axis{
 		memPolicies, memPolicies),
 	among("first-touch", "`who` first touches floating memory, by commas: %s", "a first touch",
 		catalog.Names(firstTouches[:]), catalog.Words(firstTouches[:])),
-	among("access", "`ways` to access it, by commas: %s", "an access pattern", accessNames(), accessNames()),
+	among("access", "`ways` to access it, by commas: %s", "an access pattern", csrc.MemoryAccesses(), csrc.MemoryAccesses()),
 }
 
 // slowest are the axes from the one that varies slowest in the rows to the fastest.
@@ -360,16 +360,6 @@ const (
 	randomAccess = "random"
 	indexAccess  = "index"
 )
-
-// accessNames lists the access patterns.
-func accessNames() (names []string) {
-	for _, access := range csrc.ProbeAccesses {
-		if access.Name != indexAccess {
-			names = append(names, access.Name)
-		}
-	}
-	return names
-}
 
 // parseWords parses words joined by commas, and drops duplicates.
 func parseWords(text, what string, known []string) ([]string, error) {

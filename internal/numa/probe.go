@@ -194,7 +194,7 @@ func (p *probe) touch() error {
 		}
 	}
 	p.nodePages = p.readNodePages()
-	p.v.TouchedPages = byName(p.nodePages)
+	p.v.TouchedPages = p.nodePages
 	return nil
 }
 
@@ -322,7 +322,7 @@ func (p *probe) phase(seconds float64, accesses uint64) *Phase {
 	p.faulted, p.unknown = 0, 0
 	if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
 		moved := pagesMoved(p.nodePages, nodes)
-		phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
+		phase.BufferMoved, phase.NodePages, p.nodePages = &moved, nodes, nodes
 	}
 	return phase
 }

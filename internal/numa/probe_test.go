@@ -117,10 +117,8 @@ func TestMeasure(t *testing.T) {
 			assert.False(t, s.Partial)
 
 			otherPages := false
-			for size := range v.PageBytes {
-				bytes, err := strconv.Atoi(size)
-				require.NoError(t, err)
-				otherPages = otherPages || (bytes > os.Getpagesize()) != (row.Pages != "4k")
+			for bytes := range v.PageBytes {
+				otherPages = otherPages || (int(bytes) > os.Getpagesize()) != (row.Pages != "4k")
 			}
 			assert.Equal(t, otherPages, len(s.Doubts) == 1 && strings.Contains(s.Doubts[0].Reason, "in pages of the kind"),
 				"%v", s.Doubts)
@@ -129,7 +127,7 @@ func TestMeasure(t *testing.T) {
 			for _, n := range v.NodePages {
 				pages += n
 			}
-			assert.NotContains(t, v.NodePages, "-1", "every page is present")
+			assert.NotContains(t, v.NodePages, -1, "every page is present")
 			if v.NodePages != nil {
 				whole := linux.PageKinds[slices.Index([]string{"4k", "thp", "2m", "1g"}, row.Pages)].Align
 				assert.LessOrEqual(t, int(row.BufferBytes)/os.Getpagesize(), pages)
@@ -139,16 +137,14 @@ func TestMeasure(t *testing.T) {
 			for node, share := range v.NodeShare {
 				shares += share
 				if row.CPU != Float {
-					assert.Equal(t, strconv.Itoa(row.CPU), node)
+					assert.Equal(t, row.CPU, node)
 				}
 			}
 			assert.InDelta(t, 1, shares, 1e-9)
 			for cpu, share := range v.CPUShare {
 				shares -= share
 				if row.CPU != Float {
-					n, err := strconv.Atoi(cpu)
-					require.NoError(t, err)
-					assert.True(t, nodeCPUs(m, row.CPU, m.Allowed()).Contains(n), "CPU %d", n)
+					assert.True(t, nodeCPUs(m, row.CPU, m.Allowed()).Contains(cpu), "CPU %d", cpu)
 				}
 			}
 			assert.InDelta(t, 0, shares, 1e-9)
@@ -180,14 +176,14 @@ func TestMeasureMemory(t *testing.T) {
 		r := plain(m)
 		r.Row.BufferBytes = 4 << 20
 		r.Row.Mem = node
-		want := map[string]int{strconv.Itoa(node): int(r.Row.BufferBytes) / os.Getpagesize()}
+		want := map[int]int{node: int(r.Row.BufferBytes) / os.Getpagesize()}
 		s, v := takeSample(t, m, r)
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 		if v.NodePages == nil {
 			t.Skip("needs /proc/self/numa_maps")
 		}
 		assert.Equal(t, want, v.NodePages)
-		assert.Equal(t, map[string]uint64{strconv.Itoa(os.Getpagesize()): r.Row.BufferBytes}, v.PageBytes)
+		assert.Equal(t, map[uint64]uint64{uint64(os.Getpagesize()): r.Row.BufferBytes}, v.PageBytes)
 
 		r.Row.Mem, r.Row.PreferredNode, r.Row.PreferredBy = Float, node, ByMempolicy
 		s, v = takeSample(t, m, r)
@@ -309,7 +305,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 		pages := int(r.Row.BufferBytes) / os.Getpagesize()
 		if touch == TouchFar {
 			far := m.ByDistance(r.Row.CPU, nodes.List())
-			assert.Equal(t, map[string]int{strconv.Itoa(far[len(far)-1]): pages}, v.TouchedPages)
+			assert.Equal(t, map[int]int{far[len(far)-1]: pages}, v.TouchedPages)
 			continue
 		}
 		assert.Len(t, v.TouchedPages, nodes.Len())
@@ -437,7 +433,7 @@ func TestRequested(t *testing.T) {
 // A sample of hours ends with its context in every phase; without a stop this test would hang.
 func TestMeasureStops(t *testing.T) {
 	m := thisMachine(t)
-	for _, access := range accessNames() {
+	for _, access := range csrc.MemoryAccesses() {
 		for _, c := range []struct {
 			settle float64
 			after  time.Duration

@@ -30,18 +30,6 @@ func (p *probe) readNodePages() map[int]int {
 	return nodes
 }
 
-// byName returns the pages by the nodes' names, for JSON keys.
-func byName(nodes map[int]int) map[string]int {
-	if nodes == nil {
-		return nil
-	}
-	names := map[string]int{}
-	for node, pages := range nodes {
-		names[strconv.Itoa(node)] = pages
-	}
-	return names
-}
-
 // readBack reads back the buffer's pages and the settings.
 func (p *probe) readBack() {
 	p.readPages()
@@ -60,10 +48,9 @@ func (p *probe) readPages() {
 		p.sample.Doubt(result.Suspect, "the sizes of the buffer's pages are unknown: %v", err)
 		return
 	}
-	p.v.PageBytes = map[string]uint64{}
+	p.v.PageBytes = sizes
 	var all, other uint64
 	for size, bytes := range sizes {
-		p.v.PageBytes[strconv.FormatUint(size, 10)] = bytes
 		all += bytes
 		if huge := size > uint64(os.Getpagesize()); huge != (p.pages != linux.Pages4K) {
 			other += bytes
@@ -80,7 +67,7 @@ func (p *probe) readNodes() {
 	if nodes == nil {
 		return
 	}
-	p.v.NodePages = byName(nodes)
+	p.v.NodePages = nodes
 	if absent := nodes[-1]; absent > 0 { // swapped out, or the rest of a huge page that the kernel did not give
 		p.sample.Doubt(result.Suspect, "%d pages of the buffer are not in memory", absent)
 	}
@@ -207,8 +194,7 @@ func (p *probe) figures() {
 	}
 	p.v.CPUShare, p.v.NodeShare = shares(p.m, p.spans)
 	for cpu, share := range p.v.CPUShare {
-		number, _ := strconv.Atoi(cpu) // as shares wrote it
-		p.sample.CPUs = append(p.sample.CPUs, result.CPU{CPU: number, BusySeconds: share * p.sample.Seconds})
+		p.sample.CPUs = append(p.sample.CPUs, result.CPU{CPU: cpu, BusySeconds: share * p.sample.Seconds})
 	}
 	slices.SortFunc(p.sample.CPUs, func(a, b result.CPU) int { return cmp.Compare(a.CPU, b.CPU) })
 

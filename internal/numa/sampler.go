@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
 	"time"
 
 	"gorun/internal/child"
@@ -238,11 +237,7 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 	shares := map[int]float64{} // part of the time that the probe was on each CPU
 	v, probed := result.Typed[Figures](s)
 	if probed {
-		for text, part := range v.CPUShare {
-			cpu, err := strconv.Atoi(text)
-			if err != nil {
-				return err
-			}
+		for cpu, part := range v.CPUShare {
 			shares[cpu] = part * min(1, s.CPUSeconds()/loads[0].Seconds)
 		}
 	}
