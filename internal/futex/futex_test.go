@@ -35,6 +35,7 @@ func TestResolve(t *testing.T) {
 		pairs = append(pairs, cell.Flags["pair"]+cell.Lacking)
 	}
 	assert.Equal(t, []string{"0,0", "0,1", "no last-level cache has two cores of the CPUs", "0,2", "0,4"}, pairs)
+	assert.Equal(t, 1, r.Cells[0].CPUs["pair"].Count, "one CPU twice")
 	require.Len(t, r.Warnings, 1)
 }
 

@@ -136,13 +136,9 @@ func TestSizes(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for args, want := range map[string]string{
 		"--moves 0":                      "--moves 0: give a number from 1 to 1000000",
-		"--moves 1000001":                "--moves 1000001: give a number from 1",
-		"--access index":                 "--access index: there are random, sequential, chase",
 		"--relation same-cpu,next":       "--relation same-cpu,next: \"next\" is not a relation",
 		"--every 1":                      "--every 1: \"1\" is not a time",
 		"--every 1us":                    "--every 1us: 1µs is not between 10µs and 1h0m0s",
-		"--working-set 1KiB":             "--working-set 1KiB: \"1KiB\" is not a multiple of 4 KiB",
-		"--working-set 16KiB,,":          "--working-set 16KiB,,: \"\" is not a size",
 		"--relation= --every= --moves=5": "--relation \"\": \"\" is not a relation",
 	} {
 		_, err := parse(t, strings.Fields(args)...)

@@ -24,6 +24,7 @@ import (
 	"gorun/internal/perf"
 	"gorun/internal/placement"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
@@ -149,6 +150,7 @@ func TestMeasure(t *testing.T) {
 			}
 			assert.InDelta(t, 0, shares, 1e-9)
 			require.NotNil(t, v.Migrations)
+			assert.Equal(t, v.Migrations.By != string(perf.TraceMigrations), v.Migrations.Worse != nil)
 			if row.CPU != Float {
 				assert.Zero(t, v.Migrations.CrossNode, "it never leaves its node")
 			}
@@ -452,6 +454,22 @@ func TestMeasureStops(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The moves of the probe's thread are traced.
+func TestMoves(t *testing.T) {
+	cpus, m := tests.CPUs(t, 2), thisMachine(t)
+	p, err := newProbe(live, m, plain(m))
+	require.NoError(t, err)
+	require.NoError(t, placement.OnThread(func() error {
+		p.startTraces()
+		visit := func(int) error { return nil }
+		return errors.Join(p.allocate(), linux.VisitCPUs(cpus, visit), linux.VisitCPUs(cpus[:1], visit), p.drain(), p.close())
+	}))
+	if p.by == "" {
+		t.Skip("needs traces of migrations")
+	}
+	assert.NotEmpty(t, p.moves)
 }
 
 // Page faults in the buffer are counted, and those in other memory are not.
