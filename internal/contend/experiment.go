@@ -128,9 +128,7 @@ func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow,
 	if f.dist == "" && f.distBytes == "" {
 		o.DistBytes = []int{0}
 	}
-	if o.Load, err = LookupLoad(f.load); err != nil {
-		return o, nil, err
-	}
+	o.Load, _ = LookupLoad(f.load) // a choice
 	if o.Nodes, err = nodesOf(m.Machine, m.CPUs, f.nodes); err != nil {
 		return o, nil, hint.Flag("nodes", f.nodes, err)
 	}

@@ -143,11 +143,8 @@ func wordsBytes(row result.ContendRow, cpus []int) int {
 // Measure runs one row. When ctx ends it returns within some milliseconds, with the finished part marked partial.
 func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (s result.Sample, err error) {
 	begun := time.Now()
-	cpus, err := cpuset.Parse(row.CPUList)
-	if err != nil {
-		return s, err
-	}
-	list := slices.Collect(cpus.All())
+	cpus, _ := cpuset.Parse(row.CPUList) // formatted by Rows
+	list := cpus.List()
 	area, err := r.area(row.MemNode, wordsBytes(row, list))
 	if err != nil {
 		return s, err

@@ -31,10 +31,7 @@ type Request struct {
 // Measure takes a sample on a new thread, which ends with it. When ctx ends it returns within some milliseconds, with
 // the finished part marked partial. root is rooted at / of this machine. A refusal by the kernel is an error.
 func Measure(ctx context.Context, root fs.FS, m *topology.Machine, r Request) (s result.Sample, err error) {
-	p, err := newProbe(root, m, r)
-	if err != nil {
-		return s, err
-	}
+	p := newProbe(root, m, r)
 	err = placement.OnThread(func() error { return p.measure(ctx) })
 	return p.sample, err
 }
@@ -64,11 +61,9 @@ type probe struct {
 	nodePages map[int]int  // at the start of the phase; nil: unknown
 }
 
-func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
-	p := &probe{Request: r, root: root, m: m, v: Figures{NumaRow: r.Row}}
-	var err error
-	p.pages, err = linux.ParsePageKind(r.Row.Pages)
-	return p, err
+func newProbe(root fs.FS, m *topology.Machine, r Request) *probe {
+	pages, _ := linux.ParsePageKind(r.Row.Pages) // the flag has only these
+	return &probe{Request: r, root: root, m: m, pages: pages, v: Figures{NumaRow: r.Row}}
 }
 
 // measure takes the sample on the calling thread.

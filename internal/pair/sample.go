@@ -97,10 +97,7 @@ func percentiles(trips []csrc.Latency) *Percentiles {
 // measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. It calls ready, if there is
 // one, when both are ready to start. When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
-	work, err := catalog.Find(Works, "work", c.Work)
-	if err != nil {
-		return s, err
-	}
+	work, _ := catalog.Find(Works, "work", c.Work)
 	members := make([]process.Member, 2)
 	for i, cpu := range []int{c.A, c.B} {
 		members[i] = process.Member{CPUs: cpuset.Of(cpu), Member: child.Member{
