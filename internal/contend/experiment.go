@@ -171,15 +171,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	timing := Timing{Count: f.count, Time: f.time, Window: f.window}
 	nodes := map[int]int{} // of the CPUs that run
 	var ops, memNodes, distances []string
+	note := func(list *[]string, value any) {
+		if word := fmt.Sprint(value); !slices.Contains(*list, word) {
+			*list = append(*list, word)
+		}
+	}
 	for _, row := range rows {
 		cpus, _ := cpuset.Parse(row.CPUList) // formatted by Rows
 		for cpu := range cpus.All() {
 			c, _ := m.CPU(cpu)
 			nodes[cpu] = c.Node
 		}
-		ops = append(ops, row.Op)
-		memNodes = append(memNodes, fmt.Sprint(row.MemNode))
-		distances = append(distances, fmt.Sprint(row.DistBytes))
+		note(&ops, row.Op)
+		note(&memNodes, row.MemNode)
+		note(&distances, row.DistBytes)
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
 			Do:   Cell{Row: row, Timing: timing, Variant: o.Variant, Nodes: nodes},
 			Name: fmt.Sprintf("--rows %d", row.Row), Flags: map[string]string{"rows": strconv.Itoa(row.Row)},
@@ -187,8 +192,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		})
 	}
 	s := &spec{
-		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances), Dist: f.dist,
-		MemNode: distinct(memNodes), Nodes: nodeList(o.Nodes), Variant: o.Variant, Rows: f.rows,
+		Op: strings.Join(ops, ","), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: strings.Join(distances, ","),
+		Dist: f.dist, MemNode: strings.Join(memNodes, ","), Nodes: nodeList(o.Nodes), Variant: o.Variant, Rows: f.rows,
 		SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	if f.count == 0 {
@@ -199,17 +204,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources.Threads = len(nodes)
 	r.Plan = func(p *result.Plan) { p.ContendRows = rows }
 	return r, nil
-}
-
-// distinct joins the words without duplicates, in the order of their first occurrence.
-func distinct(words []string) string {
-	var list []string
-	for _, word := range words {
-		if !slices.Contains(list, word) {
-			list = append(list, word)
-		}
-	}
-	return strings.Join(list, ",")
 }
 
 // spec holds the requested values by flag name.

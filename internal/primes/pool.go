@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -205,33 +206,31 @@ func (p *pass) runWorker(i int) {
 
 // runSerial runs the workers one after another. They share a new goroutine, since its thread may have to end with it.
 func (p *pass) runSerial() {
-	p.ended.init()
-	go func() {
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		for i := 0; i < p.opts.Workers && !p.stop.Load(); i++ {
 			seat := p.placer.Enter(i)
 			p.work(i, &seat)
 			p.placer.Leave(seat)
 		}
-		p.ended.pass()
-	}()
-	p.ended.await(1)
+	})
+	ended.Wait()
 }
 
 // runExecutors gives each CPU of the plan one locked and pinned thread, which takes workers from a queue.
 func (p *pass) runExecutors() {
-	p.ended.init()
+	var ended sync.WaitGroup
 	var queue atomic.Int64
 	for e := range p.plan.Executors {
-		go func() {
+		ended.Go(func() {
 			seat := p.placer.EnterExecutor(e)
 			for i := int(queue.Add(1)) - 1; i < p.opts.Workers && !p.stop.Load(); i = int(queue.Add(1)) - 1 {
 				p.work(i, &seat)
 			}
 			p.placer.Leave(seat)
-			p.ended.pass()
-		}()
+		})
 	}
-	p.ended.await(int64(len(p.plan.Executors)))
+	ended.Wait()
 }
 
 // turnstile counts the goroutines that pass, and wakes the one that waits for a number of them, with one atomic
