@@ -102,8 +102,8 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-// measure runs one trial: all processes at the same time. It calls ready, if there is one, when all are ready to start. When ctx ends, the sample is
-// partial.
+// measure runs one trial: all processes at the same time. It calls ready, if there is one, when all are ready to start.
+// When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	members := make([]process.Member, c.Processes)
 	for i := range members {

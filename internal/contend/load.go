@@ -42,9 +42,9 @@ func cpuIncrease(nodes [][]int) [][]int {
 }
 
 // cpuRollover moves one CPU from row to row, in the order of ccont (its page shows two nodes, its program accepts any
-// number). Every row has as many CPUs as the smallest node, so that rows differ only in the position of the CPUs. First the CPUs spread: the next node takes CPUs from the fullest one until it has its share, then the node
-// after it does. When the last node has its share they gather: the first node that still has CPUs gives them to the
-// emptiest node after it.
+// number). Every row has as many CPUs as the smallest node, so that rows differ only in the position of the CPUs. First the
+// CPUs spread: the next node takes CPUs from the fullest one until it has its share, then the node after it does. When the
+// last node has its share they gather: the first node that still has CPUs gives them to the emptiest node after it.
 func cpuRollover(nodes [][]int) (rows [][]int) {
 	running, last := len(nodes[0]), len(nodes)-1
 	for _, cpus := range nodes {

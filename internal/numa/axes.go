@@ -233,7 +233,7 @@ func parseNodes(m experiment.Machine, text, word string, possible cpuset.Set, la
 		default:
 			nodes, err := m.SelectNodes(term, possible, lacks)
 			if err != nil {
-				return nil, err
+				return nil, hint.With(err, hint.Of(err)+"; or give "+word+" or "+all)
 			}
 			asked = asked.Union(nodes)
 		}

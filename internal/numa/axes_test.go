@@ -69,15 +69,15 @@ func TestNodes(t *testing.T) {
 		// Node 1 has no memory.
 		{"qemu-memoryless", "mem", "", "0 float"},
 		{"qemu-memoryless", "cpu", "", "0 1 float"},
-		{"qemu-memoryless", "mem", "1,float", "node 1 has no memory | there are nodes 0"},
+		{"qemu-memoryless", "mem", "1,float", "node 1 has no memory | there are nodes 0; or give float or all"},
 		{"qemu-memoryless", ByMempolicy, "", "none 0"},
 
 		// Node 1 has no CPUs.
 		{"qemu-cpuless", "mem", "", "0 1 float"},
 		{"qemu-cpuless", "cpu", "", "0 float"},
-		{"qemu-cpuless", "cpu", "0-1", "node 1 has none of the run's CPUs 0-3 | there are nodes 0"},
+		{"qemu-cpuless", "cpu", "0-1", "node 1 has none of the run's CPUs 0-3 | there are nodes 0; or give float or all"},
 
-		{"qemu-numa2", "cpu", "0-7", "this machine has no node 2 | it has nodes 0-1"},
+		{"qemu-numa2", "cpu", "0-7", "this machine has no node 2 | it has nodes 0-1; or give float or all"},
 	} {
 		m, flag, by := hosts.Machine(t, c.machine), c.flag, ByPrctl
 		if flag == ByMempolicy {

@@ -94,8 +94,8 @@ func percentiles(trips []csrc.Latency) *Percentiles {
 	return &Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
 }
 
-// measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. It calls ready, if there is
-// one, when both are ready to start. When ctx ends, the sample is partial.
+// measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. It calls
+// ready, if there is one, when both are ready to start. When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	work, _ := catalog.Find(Works, "work", c.Work)
 	members := make([]process.Member, 2)
