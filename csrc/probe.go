@@ -15,12 +15,21 @@ const ProbeLine = 64
 
 const chase = "chase"
 
-// ProbeAccesses lists the access patterns of the probe.
+// ProbeAccesses lists the access patterns of the probe; the last one accesses no memory.
 var ProbeAccesses = [...]struct{ Name, Usage string }{
 	{"random", "reads and writes a word at a random index"},
 	{"sequential", "reads and writes each word in turn"},
 	{chase, "reads the address of the next read: one random cycle through all cache lines, which measures latency alone"},
 	{"index", "generates the indices of random without accessing memory: the generator's own time"},
+}
+
+// MemoryAccesses returns the names of the accesses that access memory.
+func MemoryAccesses() []string {
+	var names []string
+	for _, access := range ProbeAccesses[:len(ProbeAccesses)-1] {
+		names = append(names, access.Name)
+	}
+	return names
 }
 
 // ProbeArgs describe the accesses to make. The same arguments give the same sequence of accesses.

@@ -15,7 +15,7 @@ import (
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
 	bind                bytesize child column cpuset csrc experiment hint linux matrix process render/chart render/term render/view result table
-	bytesize            hint
+	bytesize            catalog hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
 	catalog
 	cgroup              cpuset sysfs
@@ -42,13 +42,13 @@ const mayImport = `
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
-	migrate             bytesize column cpuset csrc experiment hint linux matrix measure placement render/view result stats topology units
+	migrate             bytesize catalog column cpuset csrc experiment hint linux matrix measure placement render/view result stats topology units
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats table topology units
 	output              hint
 	pair                bytesize catalog child column cpuset csrc experiment hint linux matrix measure process render/view result table topology
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
-	primes              catalog column cpuset experiment hint linux placement result units
+	primes              catalog column cpuset experiment hint linux measure placement result units
 	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests
 	render              catalog column cpuset experiment lazy render/chart render/term render/view result shell stats table topology units

@@ -104,7 +104,7 @@ func TestLiveBindUnboundOnPurpose(t *testing.T) {
 	assert.False(t, sample.Placement.Verified)
 	assert.Equal(t, result.Invalid, sample.Quality.Verdict)
 	stray := strays()[0]
-	assert.Equal(t, map[string]uint64{strconv.Itoa(there): stray.Deviations}, stray.MovedTo)
+	assert.Equal(t, map[int]uint64{there: stray.Deviations}, stray.MovedTo)
 	assert.Equal(t, stats.Invalid, run.Cells[1].Verdict.Kind)
 	assert.Regexp(t, `^invalid: the placement is not the requested one: process \d: asked for CPUs \d+, the kernel answers CPUs \d+$`,
 		run.Cells[1].Words)

@@ -52,7 +52,7 @@ func BenchmarkNuma(b *testing.B) {
 						oneSample(b, gorun, &v, "numa", "--access", access, "--buffer", size, "--pages", pages,
 							"--mem", "float", "--cpu", "float", "--numa-balancing", "keep", "--preferred-node", "none", "--load", "0",
 							"--accesses", strconv.Itoa(accesses), "--repetitions", "1", "--warmup", "0", "--cpus", cpu)
-						if small := v.PageBytes[strconv.Itoa(os.Getpagesize())]; pages == "thp" && small > 0 {
+						if small := v.PageBytes[uint64(os.Getpagesize())]; pages == "thp" && small > 0 {
 							b.Skipf("%d of %d bytes are not in huge pages", small, bytes)
 						}
 						numas = append(numas, v.NsPerAccess)

@@ -51,7 +51,7 @@ var refusals = [...]struct{ line, says string }{
 	{`contend --window 1us`, `--window 1us: give at least 500µs`},
 	{`contend --variant sse`, `--variant sse: …`},
 	{`c2c --method hope`, `--method hope: there are cas, write, faa`},
-	{`c2c --pairs some`, `--pairs some: unknown choice of pairs "some": there are all, per-core, per-llc`},
+	{`c2c --pairs some`, `--pairs some: there are all, per-core, per-llc`},
 	{`c2c --cpus 3 MACHINE`, `a pair needs two CPUs, and the run has 1…give two or more by --cpus; gorun topo shows the CPUs`},
 	{`c2c --pairs all --budget 10ms MACHINE`, `28 pairs need at least 70ms, and the budget is 10ms…--budget 70ms, or --pairs pe…`},
 	{`matrix c2c '--cpus=0-2 3-5' MACHINE`, `the cells have no row in common with the baseline's…give each cell two CPUs: --cpu…`},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gorun/internal/result"
@@ -15,13 +14,13 @@ import (
 type deviationCounts struct {
 	checks     uint64
 	deviations uint64 // checks that found a deviation
-	moved      map[string]uint64
+	moved      map[int]uint64
 	deviated   int // processes with a deviation
 	processes  int // all processes
 }
 
 func countDeviations(samples []result.Sample, bound bool) deviationCounts {
-	l := deviationCounts{moved: map[string]uint64{}}
+	l := deviationCounts{moved: map[int]uint64{}}
 	for _, s := range samples {
 		v, ok := result.Typed[Figures](&s)
 		if !ok || v.Bound != bound {
@@ -78,14 +77,12 @@ func (f finding) result(l deviationCounts) result.Finding {
 const mostPlaces = 8
 
 func (l deviationCounts) places(where string) string {
-	cpus := slices.SortedFunc(maps.Keys(l.moved), func(a, b string) int {
-		x, _ := strconv.Atoi(a)
-		y, _ := strconv.Atoi(b)
-		return cmp.Or(cmp.Compare(l.moved[b], l.moved[a]), cmp.Compare(x, y))
+	cpus := slices.SortedFunc(maps.Keys(l.moved), func(a, b int) int {
+		return cmp.Or(cmp.Compare(l.moved[b], l.moved[a]), cmp.Compare(a, b))
 	})
 	var words []string
 	for _, cpu := range cpus[:min(len(cpus), mostPlaces)] {
-		words = append(words, fmt.Sprintf("%d %s CPU %s", l.moved[cpu], where, cpu))
+		words = append(words, fmt.Sprintf("%d %s CPU %d", l.moved[cpu], where, cpu))
 	}
 	if more := len(cpus) - mostPlaces; more > 0 {
 		words = append(words, fmt.Sprintf("the others %s %d more CPUs", where, more))

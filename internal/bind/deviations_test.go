@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -44,7 +43,7 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 
 // deviate gives a process of a trial deviations.
-func deviate(t *testing.T, s *result.Sample, process int, moved map[string]uint64) {
+func deviate(t *testing.T, s *result.Sample, process int, moved map[int]uint64) {
 	figures, ok := result.Typed[Figures](s)
 	require.True(t, ok)
 	v := *figures
@@ -73,8 +72,8 @@ func TestDeviations(t *testing.T) {
 	assert.Equal(t, "Bound, every process was on its CPU, in all of 2000 checks.", found[1].Message)
 	assert.Empty(t, Deviations(nil))
 
-	deviate(t, &run.Samples[0], 0, map[string]uint64{"4": 2, "7": 1})
-	deviate(t, &run.Samples[2], 1, map[string]uint64{"7": 1})
+	deviate(t, &run.Samples[0], 0, map[int]uint64{4: 2, 7: 1})
+	deviate(t, &run.Samples[2], 1, map[int]uint64{7: 1})
 	figures, err := matrix.Figures(run.Matrix, nil)
 	require.NoError(t, err)
 	matrix.JudgePairs(run, figures)
@@ -85,7 +84,7 @@ func TestDeviations(t *testing.T) {
 			" least once: 2 to CPU 4, 2 to CPU 7.",
 	}, Deviations(run.Samples)[0])
 
-	deviate(t, &run.Samples[1], 1, map[string]uint64{"7": 100})
+	deviate(t, &run.Samples[1], 1, map[int]uint64{7: 100})
 	matrix.JudgePairs(run, figures)
 	found = Deviations(run.Samples)
 	assert.Equal(t, 9, run.Cells[Bound].Verdict.Rounds, "a trial in which a bound process was elsewhere is not judged")
@@ -96,9 +95,9 @@ func TestDeviations(t *testing.T) {
 }
 
 func TestPlacesAreBounded(t *testing.T) {
-	moved := deviationCounts{moved: map[string]uint64{}}
+	moved := deviationCounts{moved: map[int]uint64{}}
 	for cpu := range 11 {
-		moved.moved[fmt.Sprint(cpu)] = uint64(20 - cpu%10)
+		moved.moved[cpu] = uint64(20 - cpu%10)
 	}
 	assert.Equal(t, "20 to CPU 0, 20 to CPU 10, 19 to CPU 1, 18 to CPU 2, 17 to CPU 3, 16 to CPU 4, 15 to CPU 5, 14 to CPU 6,"+
 		" the others to 3 more CPUs", moved.places("to"))

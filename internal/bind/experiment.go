@@ -69,7 +69,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 type sampler struct{ self child.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return c.measure(ctx, s.self, func([]int) error { return nil })
+	return c.measure(ctx, s.self, nil)
 }
 func (s sampler) Close() error { return nil }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 
 	"gorun/csrc"
 	"gorun/internal/child"
@@ -103,8 +102,8 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-// measure runs one trial: all processes at the same time. It calls ready when all are ready to start. When ctx ends, the sample is
-// partial.
+// measure runs one trial: all processes at the same time. It calls ready, if there is one, when all are ready to start.
+// When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	members := make([]process.Member, c.Processes)
 	for i := range members {
@@ -133,24 +132,22 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 	s.Placement.Add(done.Checked, done.Mismatches)
 	for i, a := range done.Answers {
 		p := Process{
-			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: map[string]uint64{},
+			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: a.Seen,
 			Seconds: a.Seconds, UserSeconds: a.Used.UserSeconds, SystemSeconds: a.Used.SystemSeconds,
 			Partial: a.Checks < c.Checks || a.Loops < words*c.Passes,
 		}
 		if c.Bound {
 			p.CPUs = c.mask(i).String()
 		}
-		for cpu, count := range a.Seen {
-			p.MovedTo[strconv.Itoa(cpu)] = count
-		}
 		if !p.Partial && a.Sum != want {
 			return s, fmt.Errorf("process %d: the sum of the words is %d instead of %d", i, a.Sum, want)
 		}
 		if c.Bound {
-			s.Placement.Checked += int(a.Checks)
+			s.Placement.Add(int(a.Checks), nil)
 			if a.Deviations > 0 {
-				s.Placement.Mismatches = append(s.Placement.Mismatches,
-					fmt.Sprintf("process %d was not on CPU %s in %d of %d checks", i, p.CPUs, a.Deviations, a.Checks))
+				s.Placement.Add(0, []string{
+					fmt.Sprintf("process %d was not on CPU %s in %d of %d checks", i, p.CPUs, a.Deviations, a.Checks),
+				})
 			}
 		}
 		v.Checks, v.Deviations = v.Checks+a.Checks, v.Deviations+a.Deviations
@@ -159,7 +156,6 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 		s.UserSeconds, s.SystemSeconds = s.UserSeconds+a.Used.UserSeconds, s.SystemSeconds+a.Used.SystemSeconds
 		s.Partial = s.Partial || p.Partial
 	}
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values = result.FiguresOf(&v)
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/catalog"
 	"gorun/internal/hint"
 )
 
@@ -21,17 +22,7 @@ var units = []struct {
 // ParseList parses sizes such as "512KiB,256MiB,1GiB" and returns them in the order written, without duplicates. Each
 // is a positive multiple of 4 KiB.
 func ParseList(text string) ([]uint64, error) {
-	var sizes []uint64
-	for term := range strings.SplitSeq(text, ",") {
-		bytes, err := parse(strings.TrimSpace(term))
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(sizes, bytes) {
-			sizes = append(sizes, bytes)
-		}
-	}
-	return sizes, nil
+	return catalog.ParseList(text, parse)
 }
 
 func parse(text string) (uint64, error) {

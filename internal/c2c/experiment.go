@@ -62,13 +62,12 @@ type flags struct {
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+
-		" (default: the most that fit in the budget)")
+	set.Choice(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+
+		" (default: the most that fit in the budget)", catalog.Words(topology.Pairings[:]))
 	set.Choice(&f.method, "method", Methods[0].Name, "`method` of passing the line: "+catalog.List(Methods[:]), catalog.Words(Methods[:]))
-	set.StringVar(&f.memNode, "mem-node", "", "`node` of the line's memory: a number, near (the first CPU's, or the nearest with\n"+
-		"memory) or far (the farthest from it) (default: where the first CPU's first touch puts it)")
+	set.StringVar(&f.memNode, "mem-node", "", "`node` of the line's memory: a number, near:DEVICE, near (the first CPU's, or the\n"+
+		"nearest with memory) or far (the farthest from it) (default: where the first CPU's first touch puts it)")
 	set.Words("mem-node", []string{memNear, memFar})
-	set.Words("pairs", catalog.Words(topology.Pairings[:]))
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -89,7 +88,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		cpus[pair.A], cpus[pair.B] = true, true
 		a, _ := m.CPU(pair.A) // selected from this machine
 		b, _ := m.CPU(pair.B)
-		node, err := memNode(f.memNode, m.Machine, a.Node)
+		node, err := memNode(f.memNode, m, a.Node)
 		if err != nil {
 			return r, hint.Flag("mem-node", f.memNode, err)
 		}

@@ -2,8 +2,8 @@ package c2c
 
 import (
 	"context"
-	"fmt"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,14 +16,28 @@ import (
 	"gorun/internal/topology"
 )
 
-// planned returns this machine and the pairs of one CPU of each last-level cache.
-func planned(t *testing.T) (*topology.Machine, pairPlan) {
+// thisMachine reads the machine that the tests run on, which has two CPUs for them.
+func thisMachine(t *testing.T) *topology.Machine {
 	tests.CPUs(t, 2)
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
-	plan, err := planPairs(m, m.Allowed(), "per-llc", 0, 1)
+	return m
+}
+
+// opened returns short cells of a machine, one for each relation, and their sampler.
+func opened(t *testing.T, m *topology.Machine, f flags) (cells []Cell, r experiment.Sampler[Cell]) {
+	f.pairs = "per-llc"
+	seen := map[string]bool{}
+	for _, c := range resolve(t, f, m, m.Allowed(), experiment.Sampling{}).Cells {
+		if c.Do.Each = time.Millisecond; !seen[c.Do.Relation] {
+			seen[c.Do.Relation] = true
+			cells = append(cells, c.Do)
+		}
+	}
+	r, err := open(experiment.Setting{}, cells)
 	require.NoError(t, err)
-	return m, plan
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return cells, r
 }
 
 // sampled takes a sample of a cell, whose placement is as requested.
@@ -38,76 +52,38 @@ func sampled(t *testing.T, r experiment.Sampler[Cell], cell Cell) (result.Sample
 
 // The line is on the requested node, whichever CPUs use it.
 func TestPingPongMemNode(t *testing.T) {
-	m, plan := planned(t)
-	a, _ := m.CPU(plan.Pairs[0].A)
-	b, _ := m.CPU(plan.Pairs[0].B)
-	cell := Cell{
-		A: a.CPU, B: b.CPU, NodeA: a.Node, NodeB: b.Node, Relation: plan.Pairs[0].Relation.String(), Method: "cas",
-		Each: time.Millisecond,
-	}
-	r, err := open(experiment.Setting{}, []Cell{cell})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, r.Close()) }()
-	for _, node := range m.Nodes {
-		if !node.HasMemory() {
-			continue
-		}
-		cell.MemNode = node.Node
-		s, v := sampled(t, r, cell)
-		assert.Contains(t, s.Placement.Requested, fmt.Sprintf("the line on node %d", node.Node))
-		assert.Equal(t, &node.Node, v.MemNode)
+	m := thisMachine(t)
+	for node := range m.MemoryNodes().All() {
+		cells, r := opened(t, m, flags{method: "cas", memNode: strconv.Itoa(node)})
+		s, v := sampled(t, r, cells[0])
+		assert.Contains(t, s.Placement.Requested, "the line on node "+strconv.Itoa(node))
+		assert.Equal(t, &node, v.MemNode)
 		if v.HomeNode != nil || len(m.Nodes) > 1 {
-			assert.Equal(t, &node.Node, v.HomeNode)
+			assert.Equal(t, &node, v.HomeNode)
 		}
 	}
 }
 
 func TestPingPong(t *testing.T) {
-	m, plan := planned(t)
-	var cells []Cell
-	for _, p := range plan.Pairs {
-		a, _ := m.CPU(p.A)
-		b, _ := m.CPU(p.B)
-		cells = append(cells, Cell{
-			A: p.A, B: p.B, NodeA: a.Node, NodeB: b.Node, Relation: p.Relation.String(), Each: time.Millisecond,
-			MemNode: firstTouch,
-		})
-	}
-	r, err := open(experiment.Setting{}, cells)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, r.Close()) }()
-	for i, method := range Methods {
-		seen := map[string]bool{} // a machine may have many pairs: one for each relation and, by the first method, node
+	m := thisMachine(t)
+	for _, method := range Methods {
+		cells, r := opened(t, m, flags{method: method.Name})
 		for _, cell := range cells {
-			kind := cell.Relation
-			if i == 0 {
-				kind += fmt.Sprint(" of node ", cell.NodeA)
-			}
-			if seen[kind] {
-				continue
-			}
-			seen[kind] = true
-			cell.Method = method.Name
 			_, v := sampled(t, r, cell)
 			assert.Positive(t, v.NS)
 			assert.InDelta(t, 2*v.NS, v.RoundTripNS, 1e-9)
 			assert.Positive(t, v.Batches)
 			assert.Equal(t, cell.Relation, v.Relation)
-			if len(m.Nodes) > 1 {
-				require.NotNil(t, v.HomeNode)
-				for _, n := range m.Nodes { // for a node without memory, the kernel uses another node's
-					if n.Node == v.NodeA && n.HasMemory() {
-						assert.Equal(t, v.NodeA, *v.HomeNode, "the line is first touched by CPU a")
-					}
-				}
+			if len(m.Nodes) > 1 && m.MemoryNodes().Contains(v.NodeA) {
+				assert.Equal(t, &v.NodeA, v.HomeNode, "the line is first touched by CPU a")
 			}
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond) // at any moment
+		long := cells[0]
+		long.Each = time.Minute // the longest that there is memory for
+		s, err := r.Sample(ctx, long)
+		cancel()
+		require.NoError(t, err)
+		assert.True(t, s.Partial)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond) // at any moment
-	defer cancel()
-	long := cells[0]
-	long.Method, long.Each = "cas", time.Minute // the longest that there is memory for
-	s, err := r.Sample(ctx, long)
-	require.NoError(t, err)
-	assert.True(t, s.Partial)
 }

@@ -2,10 +2,9 @@ package c2c
 
 import (
 	"fmt"
-	"strconv"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/topology"
 )
 
 // The words that --mem-node accepts in addition to a node's number.
@@ -17,11 +16,10 @@ const (
 // firstTouch stands for the node from which the line is first touched.
 const firstTouch = -1
 
-// memNode returns the node for a pair's line: a number, or the node nearest to or farthest from the first CPU's. The
+// memNode returns the node for a pair's line: one that is named, or the node nearest to or farthest from the first CPU's. The
 // empty text is firstTouch.
-func memNode(text string, m *topology.Machine, node int) (int, error) {
-	memory := m.MemoryNodes()
-	with := memory.List()
+func memNode(text string, m experiment.Machine, node int) (int, error) {
+	with := m.MemoryNodes().List()
 	switch text {
 	case "":
 		return firstTouch, nil
@@ -37,16 +35,5 @@ func memNode(text string, m *topology.Machine, node int) (int, error) {
 		}
 		return far[len(far)-1], nil
 	}
-	asked, err := strconv.Atoi(text)
-	if err != nil || asked < 0 {
-		return 0, hint.With(fmt.Errorf("%q is not a node", text), "give a node's number, near or far")
-	}
-	if memory.Contains(asked) {
-		return asked, nil
-	}
-	lacks := fmt.Errorf("this machine has no node %d", asked)
-	if m.NodeNumbers().Contains(asked) {
-		lacks = fmt.Errorf("node %d has no memory", asked)
-	}
-	return 0, hint.With(lacks, fmt.Sprintf("nodes with memory: %v", with))
+	return m.MemoryNode(text)
 }

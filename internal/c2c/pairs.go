@@ -3,6 +3,7 @@ package c2c
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"gorun/internal/catalog"
@@ -34,38 +35,32 @@ type pairPlan struct {
 // limit. If which is empty it chooses the first of topology.Pairings that fits.
 func planPairs(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times float64) (pairPlan, error) {
 	choices := topology.Pairings[:]
-	if which != "" {
-		w, err := catalog.Find(topology.Pairings[:], "choice of pairs", which)
-		if err != nil {
-			return pairPlan{}, hint.Flag("pairs", which, err)
-		}
-		choices = []topology.Pairing{w}
+	if i := slices.Index(catalog.Names(choices), which); i >= 0 {
+		choices = choices[i : i+1]
 	}
-	if err := requireTwo(m, cpus); err != nil {
-		return pairPlan{}, err
+	if n := cpus.Intersect(m.Online()).Len(); n < 2 {
+		return pairPlan{}, hint.With(fmt.Errorf("a pair needs two CPUs, and the run has %d", n),
+			"give two or more by --cpus; gorun topo shows the CPUs")
 	}
 	for _, w := range choices {
-		n := w.Count(m, cpus)
-		if each, ok := share(budget, times*float64(n)); ok && n <= mostPairs {
+		if each, ok := share(w.Count(m, cpus), budget, times); ok {
 			return pairPlan{w.Name, w.Pairs(m, cpus), each}, nil
 		}
 	}
 	return pairPlan{}, tooMany(m, cpus, choices[len(choices)-1], budget, times)
 }
 
-// share returns the time of each measurement; false if the budget is too short for that many.
-func share(budget time.Duration, measurements float64) (each time.Duration, ok bool) {
+// share returns the time of each measurement of this many pairs; false if they are too many, or the budget is too short for them.
+func share(pairs int, budget time.Duration, times float64) (each time.Duration, ok bool) {
 	if budget == 0 {
-		return mostPair, true
+		return mostPair, pairs <= mostPairs
 	}
-	each = time.Duration(float64(budget)/measurements) - fixedPair
-	return min(each, mostPair), each >= leastPair
+	each = time.Duration(float64(budget)/(times*float64(pairs))) - fixedPair
+	return min(each, mostPair), each >= leastPair && pairs <= mostPairs
 }
 
 // tooMany returns the error for pairs that do not fit in the budget, with alternatives that do.
-func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration,
-	times float64,
-) error {
+func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration, times float64) error {
 	pairs := asked.Count(m, cpus)
 	if pairs > mostPairs {
 		way := "give fewer --cpus"
@@ -78,7 +73,7 @@ func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budge
 	way := fmt.Sprintf("--budget %v", need)
 	for _, w := range topology.Pairings {
 		n := w.Count(m, cpus)
-		if _, ok := share(budget, times*float64(n)); ok && n <= mostPairs {
+		if _, ok := share(n, budget, times); ok {
 			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, shortestBudget(n, times))
 			break
 		}
@@ -93,22 +88,12 @@ func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budge
 // shortestBudget returns the shortest budget for a number of pairs with this number of measurements each, rounded up
 // to a time that people write.
 func shortestBudget(pairs int, times float64) time.Duration {
-	const longest = 200 * 365 * 24 * time.Hour // a Duration holds up to 292 years
-	need := time.Duration(min(float64(pairs)*times*float64(leastPair+fixedPair), float64(longest)))
+	need := time.Duration(float64(pairs) * times * float64(leastPair+fixedPair))
 	unit := 10 * time.Millisecond
 	if need > time.Second {
 		unit = time.Second
 	}
 	return (need + unit - 1) / unit * unit
-}
-
-// requireTwo returns an error for fewer than two CPUs.
-func requireTwo(m *topology.Machine, cpus cpuset.Set) error {
-	if n := cpus.Intersect(m.Online()).Len(); n < 2 {
-		return hint.With(fmt.Errorf("a pair needs two CPUs, and the run has %d", n),
-			"give two or more by --cpus; gorun topo shows the CPUs")
-	}
-	return nil
 }
 
 // Document returns the plan for JSON.

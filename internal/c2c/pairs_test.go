@@ -58,9 +58,6 @@ func TestPairs(t *testing.T) {
 
 	offline := hosts.Machine(t, "offline-middle") // CPUs 2 and 5
 	assert.Equal(t, "0-1 same-core\n", shownPairs(pairsOf(t, offline, cpuset.Of(0, 1, 2, 5), "all")))
-
-	_, err := planPairs(numa, numa.Allowed(), "per-node", 0, 1)
-	assert.EqualError(t, err, `--pairs per-node: unknown choice of pairs "per-node": there are all, per-core, per-llc`)
 }
 
 // Any way to choose pairs, on every recorded machine and for any of its CPUs, gives distinct pairs of these CPUs,
@@ -132,7 +129,6 @@ func TestFitErrors(t *testing.T) {
 		{"per-core", "131328 pairs need at least 5m29s, and the budget is 1s", "--budget 5m29s", time.Second},
 		{"", "529 pairs need at least 2s, and the budget is 1s", "--budget 2s", time.Second},
 		{"", "529 pairs need at least 2s, and the budget is -1s", "--budget 2s", -time.Second},
-		{"few", `--pairs few: unknown choice of pairs "few": there are all, per-core, per-llc`, "", 0},
 	} {
 		_, err := planPairs(m, m.Online(), c.which, c.budget, 1)
 		require.EqualError(t, err, c.want)

@@ -87,7 +87,6 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	for i, side := range sides {
 		s.Placement.Check(side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
 	}
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 
 	first := sides[0]
 	v.Batches, v.RoundTrips = len(first.Batches), uint64(len(first.Batches))*first.RoundTripsPerBatch
@@ -98,8 +97,7 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	v.OneWay = result.Distribute(oneWay)
 	v.NS, v.RoundTripNS = v.OneWay.Median, 2*v.OneWay.Median
 	if v.Batches == 0 && !s.Partial {
-		s.Doubts = append(s.Doubts,
-			result.Doubt{Verdict: result.Invalid, Reason: "no batch was completed: other programs use these CPUs"})
+		s.Doubt(result.Invalid, "no batch was completed: other programs use these CPUs")
 	}
 	s.Values = result.FiguresOf(&v)
 	return s, nil

@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,20 @@ func Find[E Entry](entries []E, what, name string) (found E, err error) {
 		}
 	}
 	return found, fmt.Errorf("unknown %s %q: there are %s", what, name, List(entries))
+}
+
+// ParseList returns the values of words that are joined by commas, each once.
+func ParseList[T comparable](list string, parse func(word string) (T, error)) (values []T, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		value, err := parse(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	return values, nil
 }
 
 // Names returns the names of the entries, in order.

@@ -108,7 +108,7 @@ func (w *walk) fields(of reflect.Type, at []int, whole Column, prefix string) {
 				values := map[string]Value{}
 				if v := value(s); v.IsValid() {
 					for key, figure := range v.Seq2() {
-						values[c.Name+"_"+key.String()] = valueOf(figure)
+						values[fmt.Sprintf("%s_%v", c.Name, key)] = valueOf(figure)
 					}
 				}
 				return values

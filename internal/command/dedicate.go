@@ -33,8 +33,8 @@ func (s *sampler) sampleDedicated(ctx context.Context, c Cell) (sample result.Sa
 			v.Dedicated = &d // the figures are still this sampler's own
 		}
 		if d.Changed > 0 {
-			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf(
-				"another program gave %d of the threads that were moved off CPU %d other CPUs meanwhile", d.Changed, d.CPU)})
+			sample.Doubt(result.Suspect, "another program gave %d of the threads that were moved off CPU %d other CPUs meanwhile",
+				d.Changed, d.CPU)
 		}
 		if err == nil && !s.Passed {
 			err = unrestored

@@ -25,7 +25,7 @@ func Measure(ctx context.Context, c launch.Command) (s result.Sample, o launch.O
 	}
 	for _, change := range o.Changed { // it was started as requested
 		s.Placement.Mismatches = append(s.Placement.Mismatches, change)
-		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: change})
+		s.Doubt(result.Suspect, "%s", change)
 	}
 	measure.Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds

@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 
@@ -151,13 +150,9 @@ func parseMempolicy(m experiment.Machine, text string) (linux.Mempolicy, cpuset.
 		if allowed := memoryNodes(m); !allowed.Empty() {
 			memory = memory.Intersect(allowed)
 		}
-		nodes, err := m.SelectNodes(list, memory)
+		nodes, err := m.SelectNodes(list, memory, "no memory for us")
 		if err != nil {
 			return 0, cpuset.Set{}, err
-		}
-		if without := nodes.Minus(memory); !without.Empty() {
-			return 0, cpuset.Set{}, hint.With(fmt.Errorf("node %d has no memory for us", without.First()),
-				"there is memory on nodes "+memory.String())
 		}
 		text = name + ":" + nodes.String()
 	}

@@ -1,23 +1,20 @@
 package contend
 
 import (
+	"cmp"
+	"errors"
 	"runtime"
 	"strconv"
 	"sync"
 
+	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
 )
 
-// crew has one pinned thread per CPU, kept from row to row because waking a thread costs less than creating one.
-// Between tasks a member waits on a channel.
-type crew struct {
-	members map[int]*member // by CPU
-	ended   sync.WaitGroup
-}
-
-// member is a thread that stays on its CPU.
+// member is a thread that stays on its CPU, kept from row to row because waking a thread costs less than creating one.
+// Between tasks it waits on a channel.
 type member struct {
 	cpu     int
 	setting placement.Setting
@@ -25,34 +22,71 @@ type member struct {
 	tasks   chan func()
 }
 
-// newCrew starts the threads, and returns when every one is on its CPU.
-func newCrew(cpus []int) (*crew, error) {
-	c := &crew{members: make(map[int]*member, len(cpus))}
-	ready := make(chan error, len(cpus))
-	for _, cpu := range cpus {
+// Open starts a thread on each of these CPUs, and returns when every one is on its CPU; nodes maps each CPU to its node. variant
+// chooses among the instructions that an architecture has for an operation; "" is the best that this machine has. Close ends
+// the threads.
+func Open(nodes map[int]int, variant string) (*Runner, error) {
+	r := &Runner{
+		members: map[int]*member{}, nodes: nodes, variant: variant, Gate: csrc.NewGate(1), Stop: csrc.NewStop(), areas: map[int]*linux.Area{},
+	}
+	ready := make(chan error)
+	for cpu := range nodes {
 		m := &member{cpu: cpu, setting: placement.Setting{CPUs: cpuset.Of(cpu)}, tasks: make(chan func())}
-		c.members[cpu] = m
-		c.ended.Add(1)
-		go func() {
-			defer c.ended.Done()
+		r.members[cpu] = m
+		r.ended.Go(func() {
 			runtime.LockOSThread() // never unlocked: its thread and the mask end with it
 			ready <- m.pin()
 			for task := range m.tasks {
 				task()
 			}
-		}()
+		})
 	}
-	var first error
-	for range cpus {
-		if err := <-ready; err != nil && first == nil {
-			first = err
+	var err error
+	for range nodes {
+		err = cmp.Or(err, <-ready)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Close ends the threads and frees the memory.
+func (r *Runner) Close() (err error) {
+	for _, m := range r.members {
+		close(m.tasks)
+	}
+	r.ended.Wait()
+	for _, area := range r.areas {
+		err = errors.Join(err, area.Free())
+	}
+	r.Gate.Free()
+	r.Stop.Free()
+	return err
+}
+
+// Run runs the task on the threads of these CPUs at the same time, and returns when all are done. The task gets the
+// index of its CPU in the list. A thread that is not on its CPU does not run the task; if a task fails, the kernels
+// of the others end.
+func (r *Runner) Run(cpus []int, task func(i int) error) error {
+	errs := make([]error, len(cpus))
+	var done sync.WaitGroup
+	done.Add(len(cpus))
+	for i, cpu := range cpus {
+		m := r.members[cpu]
+		m.repin()
+		m.tasks <- func() {
+			defer done.Done()
+			if errs[i] = m.check(); errs[i] == nil {
+				errs[i] = task(i)
+			}
+			if errs[i] != nil {
+				r.stopKernels() // the others would wait for it
+			}
 		}
 	}
-	if first != nil {
-		c.close()
-		return nil, first
-	}
-	return c, nil
+	done.Wait()
+	return cmp.Or(errs...) // threads often fail for the same reason
 }
 
 // pin pins the calling thread.
@@ -84,28 +118,4 @@ func (m *member) check() error {
 		return placement.Mismatch{What: "CPU", Asked: strconv.Itoa(m.cpu), Got: strconv.Itoa(cpu)}
 	}
 	return nil
-}
-
-// run runs the task on the threads of these CPUs at the same time, and returns when all are done. The task gets the
-// index of its CPU in the list, and the result of check for its thread.
-func (c *crew) run(cpus []int, task func(i int, err error)) {
-	var done sync.WaitGroup
-	done.Add(len(cpus))
-	for i, cpu := range cpus {
-		m := c.members[cpu]
-		m.repin()
-		m.tasks <- func() {
-			defer done.Done()
-			task(i, m.check())
-		}
-	}
-	done.Wait()
-}
-
-// close ends the threads.
-func (c *crew) close() {
-	for _, m := range c.members {
-		close(m.tasks)
-	}
-	c.ended.Wait()
 }

@@ -3,7 +3,6 @@ package contend
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
@@ -15,9 +14,9 @@ import (
 func TestCrewPinsAgain(t *testing.T) {
 	cpus := tests.CPUs(t, 2)
 	cpu := cpus[0]
-	c, err := newCrew([]int{cpu})
+	r, err := Open(map[int]int{cpu: 0}, "")
 	require.NoError(t, err)
-	t.Cleanup(c.close)
-	require.NoError(t, linux.SetAffinity(c.members[cpu].tid, cpuset.Of(cpus[1])))
-	c.run([]int{cpu}, func(_ int, err error) { assert.NoError(t, err) })
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	require.NoError(t, linux.SetAffinity(r.members[cpu].tid, cpuset.Of(cpus[1])))
+	require.NoError(t, r.Run([]int{cpu}, func(int) error { return nil }))
 }

@@ -1,11 +1,11 @@
 package contend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,17 +56,19 @@ type Cell struct {
 
 // flags are the flags of `gorun contend`.
 type flags struct {
-	ops       string
-	load      string
-	rows      string
-	count     uint64
-	time      time.Duration
-	window    time.Duration
-	dist      string
-	distBytes string
-	memNode   string
-	nodes     string
-	variant   string
+	op              string
+	load            string
+	rows            string
+	count           uint64
+	time            time.Duration
+	window          time.Duration
+	dist, distBytes string
+	memNode         string
+	nodes           string
+	variant         string
+
+	ops               []Op
+	dists, bytesApart []int
 
 	given func(name string) bool
 }
@@ -78,25 +80,25 @@ const (
 )
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+catalog.List(Ops[:]))
+	experiment.Parsed(set, &f.op, &f.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+catalog.List(Ops[:]), parseOps)
 	set.Choice(&f.load, "load", Loads[0].Name, "load `pattern`: "+catalog.List(Loads[:]), catalog.Words(Loads[:]))
 	set.Uint64Var(&f.count, "count", 0, "operations of each thread (0: run for --time)")
 	set.DurationVar(&f.time, "time", defaultTime,
 		"how long a row lasts; windows in which not all threads ran do not count")
 	set.DurationVar(&f.window, "window", defaultWindow, "length of a window")
-	set.StringVar(&f.dist, "dist", "",
+	experiment.Parsed(set, &f.dist, &f.dists, "dist", "",
 		"`distances` 0 to 8, by commas, as ccont counts them: the index of a CPU's word is CPU * distance, and of\n"+
-			"test_bit and set_bit that of the word with bit CPU << distance (default: one word for all)")
-	set.StringVar(&f.distBytes, "dist-bytes", "",
-		"`bytes` between the words of two threads, by commas, for false sharing")
+			"test_bit and set_bit that of the word with bit CPU << distance (default: one word for all)", parseMultiples(1, maxDist))
+	experiment.Parsed(set, &f.distBytes, &f.bytesApart, "dist-bytes", "",
+		"`bytes` between the words of two threads, by commas, for false sharing", parseMultiples(wordBytes, maxDistBytes))
 	set.StringVar(&f.memNode, "mem-node", "",
 		"`node` of the memory: numbers, near:DEVICE, far:DEVICE, local (the row's first CPU's), or all\n"+
 			"(default: the first node)")
 	set.StringVar(&f.nodes, "nodes", "", "take the CPUs of these `nodes` only: numbers, near:DEVICE, far:DEVICE")
 	set.On("mem-node", (*topology.Machine).CompleteNodes)
 	set.On("nodes", (*topology.Machine).CompleteNodes)
-	set.StringVar(&f.variant, "variant", "", "variant of the instruction, if there are several: "+
-		strings.Join(Variants("arm64"), ", ")+" on arm64\n(default: the best for this CPU)")
+	experiment.Parsed(set, &f.variant, &f.variant, "variant", "", "variant of the instruction, if there are several: "+
+		strings.Join(Variants("arm64"), ", ")+" on arm64\n(default: the best for this CPU)", parseVariant)
 	set.StringVar(&f.rows, "rows", "", "measure only these `rows` of the plan, numbered from 0")
 	set.Group("Memory", "dist", "dist-bytes", "mem-node")
 	set.Group("Work")
@@ -114,39 +116,23 @@ func (f *flags) Validate() error {
 	case f.time < LeastWindows*f.window || f.time > MostWindows*f.window:
 		return hint.Usage(hint.With(fmt.Errorf("--time %v: with windows of %v it must be from %v to %v", f.time, f.window,
 			LeastWindows*f.window, MostWindows*f.window), "give another --time or --window"))
+	case f.dist != "" && f.distBytes != "":
+		return hint.Usagef("--dist and --dist-bytes exclude each other: give one of them")
 	}
-	_, err := f.options()
-	return err
+	return nil
 }
 
-// options returns the options that do not depend on the machine. A captured machine is planned as if it had this
-// architecture.
-func (f *flags) options() (o Options, err error) {
-	o.Arch = runtime.GOARCH
-	if o.Ops, err = ParseOps(f.ops, o.Arch); err != nil {
-		return o, hint.Flag("op", f.ops, err)
-	}
-	if o.Load, err = LookupLoad(f.load); err != nil {
-		return o, err
-	}
-	if o.Variant, err = LookupVariant(f.variant, o.Arch); err != nil {
-		return o, hint.Flag("variant", f.variant, err)
-	}
-	if o.Dist, o.DistBytes, err = ParseDistances(f.dist, f.distBytes); err != nil {
-		return o, hint.Usage(err)
-	}
-	return o, nil
-}
-
-// plan returns the rows that the flags select on a machine.
+// plan returns the rows that the flags select on a machine. A captured machine is planned as if it had this architecture.
 func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow, err error) {
-	if o, err = f.options(); err != nil {
-		return o, nil, err
+	o = Options{Ops: f.ops, Dist: f.dists, DistBytes: f.bytesApart, Variant: cmp.Or(f.variant, bestVariant())}
+	if f.dist == "" && f.distBytes == "" {
+		o.DistBytes = []int{0}
 	}
-	if o.Nodes, err = NodesOf(m.Machine, m.CPUs, f.nodes); err != nil {
+	o.Load, _ = LookupLoad(f.load) // a choice
+	if o.Nodes, err = nodesOf(m.Machine, m.CPUs, f.nodes); err != nil {
 		return o, nil, hint.Flag("nodes", f.nodes, err)
 	}
-	if o.MemNodes, o.MemLocal, err = ParseMemNode(f.memNode, m.Machine, o.Nodes); err != nil {
+	if o.MemNodes, err = parseMemNodes(f.memNode, m.Machine, o.Nodes); err != nil {
 		return o, nil, hint.Flag("mem-node", f.memNode, err)
 	}
 	if rows, err = chosen(Rows(o), f.rows); err != nil {
@@ -185,15 +171,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	timing := Timing{Count: f.count, Time: f.time, Window: f.window}
 	nodes := map[int]int{} // of the CPUs that run
 	var ops, memNodes, distances []string
+	note := func(list *[]string, value any) {
+		if word := fmt.Sprint(value); !slices.Contains(*list, word) {
+			*list = append(*list, word)
+		}
+	}
 	for _, row := range rows {
 		cpus, _ := cpuset.Parse(row.CPUList) // formatted by Rows
 		for cpu := range cpus.All() {
 			c, _ := m.CPU(cpu)
 			nodes[cpu] = c.Node
 		}
-		ops = append(ops, row.Op)
-		memNodes = append(memNodes, fmt.Sprint(row.MemNode))
-		distances = append(distances, fmt.Sprint(row.DistBytes))
+		note(&ops, row.Op)
+		note(&memNodes, row.MemNode)
+		note(&distances, row.DistBytes)
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
 			Do:   Cell{Row: row, Timing: timing, Variant: o.Variant, Nodes: nodes},
 			Name: fmt.Sprintf("--rows %d", row.Row), Flags: map[string]string{"rows": strconv.Itoa(row.Row)},
@@ -201,8 +192,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		})
 	}
 	s := &spec{
-		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances), Dist: f.dist,
-		MemNode: distinct(memNodes), Nodes: nodeNumbers(o.Nodes).String(), Variant: o.Variant, Rows: f.rows,
+		Op: strings.Join(ops, ","), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: strings.Join(distances, ","),
+		Dist: f.dist, MemNode: strings.Join(memNodes, ","), Nodes: nodeList(o.Nodes), Variant: o.Variant, Rows: f.rows,
 		SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	if f.count == 0 {
@@ -213,17 +204,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources.Threads = len(nodes)
 	r.Plan = func(p *result.Plan) { p.ContendRows = rows }
 	return r, nil
-}
-
-// distinct joins the words without duplicates, in the order of their first occurrence.
-func distinct(words []string) string {
-	var list []string
-	for _, word := range words {
-		if !slices.Contains(list, word) {
-			list = append(list, word)
-		}
-	}
-	return strings.Join(list, ",")
 }
 
 // spec holds the requested values by flag name.

@@ -3,7 +3,6 @@ package contend
 import (
 	"context"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func thisMachine(t *testing.T) (*topology.Machine, []NodeCPUs, *Runner) {
 	mask, err := linux.GetAffinity(os.Getpid())
 	require.NoError(t, err)
 	require.True(t, mask.Equal(m.Allowed()), "the test was given CPUs %v and finds %v", mask, m.Allowed())
-	nodes, err := NodesOf(m, m.Allowed(), "")
+	nodes, err := nodesOf(m, m.Allowed(), "")
 	require.NoError(t, err)
 	nodeOf := map[int]int{}
 	for _, node := range nodes {
@@ -32,9 +31,7 @@ func thisMachine(t *testing.T) (*topology.Machine, []NodeCPUs, *Runner) {
 			nodeOf[cpu] = node.Node
 		}
 	}
-	variant, err := LookupVariant("", runtime.GOARCH)
-	require.NoError(t, err)
-	r, err := Open(nodeOf, variant)
+	r, err := Open(nodeOf, bestVariant())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return m, nodes, r
@@ -45,14 +42,14 @@ func rowsOf(t *testing.T, m *topology.Machine, nodes []NodeCPUs, ops, load strin
 	t.Helper()
 	pattern, err := LookupLoad(load)
 	require.NoError(t, err)
-	list, err := ParseOps(ops, runtime.GOARCH)
+	list, err := parseOps(ops)
 	require.NoError(t, err)
-	memNodes, _, err := ParseMemNode("all", m, nodes)
+	memNodes, err := parseMemNodes("all", m, nodes)
 	require.NoError(t, err)
 	if len(dist) == 0 {
 		dist = []int{0}
 	}
-	return Rows(Options{Ops: list, Load: pattern, Nodes: nodes, DistBytes: dist, MemNodes: memNodes, Arch: runtime.GOARCH})
+	return Rows(Options{Ops: list, Load: pattern, Nodes: nodes, DistBytes: dist, MemNodes: memNodes})
 }
 
 // takeSample measures a row.

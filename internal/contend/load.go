@@ -16,9 +16,9 @@ type Load struct {
 
 // Loads lists all load patterns, the default first.
 var Loads = [...]Load{
-	{"one-iteration", "all CPUs at once: one row", oneIteration},
+	{"one-iteration", "all CPUs at once: one row", func(nodes [][]int) [][]int { return [][]int{slices.Concat(nodes...)} }},
 	{"cpu-increase", "one CPU, then two, … until all run, node by node", cpuIncrease},
-	{"node-cascade", "all CPUs of one node, then all of the next", nodeCascade},
+	{"node-cascade", "all CPUs of one node, then all of the next", func(nodes [][]int) [][]int { return nodes }},
 	{
 		"cpu-rollover",
 		"the same number of CPUs in each row: they spread from the first node over all, and gather on the last, as in ccont",
@@ -32,8 +32,6 @@ func (l Load) Entry() (name, usage string) { return l.Name, l.Usage }
 // LookupLoad returns the load pattern of that name.
 func LookupLoad(name string) (Load, error) { return catalog.Find(Loads[:], "load", name) }
 
-func oneIteration(nodes [][]int) [][]int { return [][]int{slices.Concat(nodes...)} }
-
 func cpuIncrease(nodes [][]int) [][]int {
 	all := slices.Concat(nodes...)
 	rows := make([][]int, len(all))
@@ -43,20 +41,15 @@ func cpuIncrease(nodes [][]int) [][]int {
 	return rows
 }
 
-func nodeCascade(nodes [][]int) [][]int { return nodes }
-
-// smallest returns the number of CPUs of the smallest node. Every row of cpu-rollover runs on this number of CPUs, so
-// that rows differ only in the position of the CPUs.
-func smallest(nodes [][]int) int {
-	return len(slices.MinFunc(nodes, func(a, b []int) int { return len(a) - len(b) }))
-}
-
 // cpuRollover moves one CPU from row to row, in the order of ccont (its page shows two nodes, its program accepts any
-// number). First the CPUs spread: the next node takes CPUs from the fullest one until it has its share, then the node
-// after it does. When the last node has its share they gather: the first node that still has CPUs gives them to the
-// emptiest node after it.
+// number). Every row has as many CPUs as the smallest node, so that rows differ only in the position of the CPUs. First the
+// CPUs spread: the next node takes CPUs from the fullest one until it has its share, then the node after it does. When the
+// last node has its share they gather: the first node that still has CPUs gives them to the emptiest node after it.
 func cpuRollover(nodes [][]int) (rows [][]int) {
-	running, last := smallest(nodes), len(nodes)-1
+	running, last := len(nodes[0]), len(nodes)-1
+	for _, cpus := range nodes {
+		running = min(running, len(cpus))
+	}
 	counts := make([]int, len(nodes)) // of the CPUs that run, by node
 	move := func(from, to int) {
 		counts[from]--

@@ -5,6 +5,7 @@ package contend
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -180,47 +181,42 @@ func (o Op) Instruction(arch, variant string) string {
 	return ""
 }
 
-// ParseOps returns the operations of a comma-joined list, in its order and without duplicates. An operation that the
-// architecture lacks gives an error that wraps errors.ErrUnsupported, unless All stands for it.
-func ParseOps(list, arch string) ([]Op, error) {
-	var ops []Op
-	for name := range strings.SplitSeq(list, ",") {
-		asked := Ops[:]
-		if name = strings.TrimSpace(name); name != All {
-			op, err := catalog.Find(Ops[:], "operation", name)
-			if err != nil {
-				return nil, fmt.Errorf("unknown operation %q: there are %s, %s", name, All, catalog.List(Ops[:]))
-			}
-			if op.Instruction(arch, "") == "" {
-				return nil, fmt.Errorf("%s: not on this architecture (%s): %w", name, arch, errors.ErrUnsupported)
-			}
-			asked = []Op{op}
-		}
-		for _, op := range asked {
-			if op.Instruction(arch, "") != "" && !slices.Contains(ops, op) {
-				ops = append(ops, op)
-			}
-		}
+// parseOps returns the operations of a comma-joined list, in its order and without duplicates, or all that this architecture has.
+func parseOps(list string) ([]Op, error) {
+	if list == All {
+		return slices.DeleteFunc(slices.Clone(Ops[:]), func(o Op) bool { return o.Instruction(runtime.GOARCH, "") == "" }), nil
 	}
-	return ops, nil
+	return catalog.ParseList(list, func(name string) (Op, error) {
+		op, err := catalog.Find(Ops[:], "operation", name)
+		switch {
+		case err != nil:
+			return op, fmt.Errorf("unknown operation %q: there are %s, %s", name, All, catalog.List(Ops[:]))
+		case op.Instruction(runtime.GOARCH, "") == "":
+			return op, fmt.Errorf("%s: not on this architecture (%s): %w", name, runtime.GOARCH, errors.ErrUnsupported)
+		}
+		return op, nil
+	})
 }
 
-// LookupVariant returns the variant of that name, or for "" the best that this machine's CPUs support; "" if the
-// architecture has a single one.
-func LookupVariant(name, arch string) (string, error) {
-	variants := Variants(arch)
+// parseVariant returns a variant that this architecture has.
+func parseVariant(name string) (string, error) {
+	variants := Variants(runtime.GOARCH)
 	switch {
-	case name == "" && len(variants) == 0:
-		return "", nil
-	case name == "" && csrc.HasLSE():
-		return LSE, nil
-	case name == "":
-		return LLSC, nil
+	case len(variants) == 0:
+		return "", fmt.Errorf("%s has no variants of operations", runtime.GOARCH)
 	case !slices.Contains(variants, name):
-		if len(variants) == 0 {
-			return "", fmt.Errorf("%s has no variants of operations", arch)
-		}
 		return "", fmt.Errorf("unknown variant %q: there are %s", name, strings.Join(variants, ", "))
 	}
 	return name, nil
+}
+
+// bestVariant returns the best variant that this machine's CPUs support; "" if the architecture has a single one.
+func bestVariant() string {
+	switch {
+	case len(Variants(runtime.GOARCH)) == 0:
+		return ""
+	case csrc.HasLSE():
+		return LSE
+	}
+	return LLSC
 }

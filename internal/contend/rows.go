@@ -3,10 +3,11 @@ package contend
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"runtime"
 	"strconv"
 	"strings"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
@@ -29,16 +30,14 @@ type NodeCPUs struct {
 	CPUs []int
 }
 
-// Options determine the rows. No list is empty, except MemNodes if MemLocal is set.
+// Options determine the rows. No list is empty, except one of the distances.
 type Options struct {
 	Ops       []Op
 	Load      Load
 	Nodes     []NodeCPUs
-	DistBytes []int // between the words of two threads; 0: one common word
-	Dist      []int // ccont's distances; if not empty, used instead of DistBytes
-	MemNodes  []int
-	MemLocal  bool // memory of the node of each row's first CPU
-	Arch      string
+	DistBytes []int  // between the words of two threads; 0: one common word
+	Dist      []int  // ccont's distances; if not empty, used instead of DistBytes
+	MemNodes  []int  // ofFirstCPU is one of them
 	Variant   string // one of Variants; "" if there are none
 }
 
@@ -61,18 +60,14 @@ func Rows(o Options) []result.ContendRow {
 		})
 	}
 
-	memNodes := o.MemNodes
-	if o.MemLocal {
-		memNodes = []int{topology.Unknown} // one pass, in which each row has its own node
-	}
 	var rows []result.ContendRow
 	for _, op := range o.Ops {
 		for _, place := range o.places(op) {
-			for _, memNode := range memNodes {
+			for _, memNode := range o.MemNodes {
 				for _, row := range loaded {
-					row.Row, row.Op, row.Instruction = len(rows), op.Name, op.Instruction(o.Arch, o.Variant)
+					row.Row, row.Op, row.Instruction = len(rows), op.Name, op.Instruction(runtime.GOARCH, o.Variant)
 					row.DistBytes, row.Dist, row.DistBy = place.DistBytes, place.Dist, place.DistBy
-					if !o.MemLocal {
+					if memNode != ofFirstCPU {
 						row.MemNode = memNode
 					}
 					rows = append(rows, row)
@@ -146,56 +141,30 @@ func pattern(nodes []NodeCPUs, running cpuset.Set) string {
 	return strings.Join(groups, " ")
 }
 
-// NodesOf returns the nodes of the CPUs, ascending; if a list of nodes is given ("0-1,3"), only those. Each node of
-// the list must exist and have one of the CPUs.
-func NodesOf(m *topology.Machine, cpus cpuset.Set, list string) ([]NodeCPUs, error) {
-	var nodes []NodeCPUs
-	for _, node := range m.Nodes {
-		if on := m.NodeCPUs(node.Node).Intersect(cpus); !on.Empty() {
-			nodes = append(nodes, NodeCPUs{node.Node, on.List()})
+// nodesOf returns the nodes of the CPUs, ascending; if a list of nodes is given ("0-1,3"), only those.
+func nodesOf(m *topology.Machine, cpus cpuset.Set, list string) (nodes []NodeCPUs, err error) {
+	asked := m.NodesWith(cpus)
+	if asked.Empty() {
+		return nil, errors.New("no node has a CPU of the run")
+	}
+	if list != "" {
+		if asked, err = m.SelectNodes(list, asked, fmt.Sprintf("none of the run's CPUs %s", cpus)); err != nil {
+			return nil, err
 		}
 	}
-	if len(nodes) == 0 {
-		return nil, errors.New("the run has no CPU")
+	for node := range asked.All() {
+		nodes = append(nodes, NodeCPUs{node, m.NodeCPUs(node).Intersect(cpus).List()})
 	}
-	if list == "" {
-		return nodes, nil
-	}
-	asked, err := parseNodes(m, list, nodeNumbers(nodes))
-	if err != nil {
-		return nil, err
-	}
-	if lacking := asked.Minus(nodeNumbers(nodes)); !lacking.Empty() {
-		return nil, hint.With(fmt.Errorf("node %d has none of the run's CPUs %s", lacking.First(), cpus),
-			"the run has CPUs on nodes "+nodeNumbers(nodes).String())
-	}
-	return slices.DeleteFunc(nodes, func(n NodeCPUs) bool { return !asked.Contains(n.Node) }), nil
+	return nodes, nil
 }
 
-func nodeNumbers(nodes []NodeCPUs) cpuset.Set {
+// nodeList formats the numbers of nodes.
+func nodeList(nodes []NodeCPUs) string {
 	var numbers cpuset.Set
 	for _, node := range nodes {
 		numbers = numbers.With(node.Node)
 	}
-	return numbers
-}
-
-// parseNodes parses a list of existing nodes, at least one. A far: selector chooses out of among.
-func parseNodes(m *topology.Machine, list string, among cpuset.Set) (cpuset.Set, error) {
-	there := m.NodeNumbers()
-	nodes, err := m.SelectNodes(list, among)
-	if errors.As(err, new(*topology.SelectError)) {
-		return nodes, err
-	}
-	if err != nil || nodes.Empty() {
-		return cpuset.Set{}, hint.With(fmt.Errorf("%q is not a list of nodes", list),
-			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes "+there.String())
-	}
-	if absent := nodes.Minus(there); !absent.Empty() {
-		return cpuset.Set{}, hint.With(fmt.Errorf("this machine has no node %d", absent.First()),
-			"it has nodes "+there.String())
-	}
-	return nodes, nil
+	return numbers.String()
 }
 
 // The words that --mem-node accepts in addition to node numbers.
@@ -204,65 +173,39 @@ const (
 	memAll   = "all"
 )
 
-// ParseMemNode parses the nodes for the memory: a list of nodes ("0-1,3"), "all" nodes with memory, or "local", the
-// node of each row's first CPU. The empty text is the first node with memory. The nodes are those of the run.
-func ParseMemNode(text string, m *topology.Machine, nodes []NodeCPUs) (memNodes []int, local bool, err error) {
-	with := m.MemoryNodes()
-	asked := with
+// ofFirstCPU stands for the node of each row's first CPU.
+const ofFirstCPU = -1
+
+// parseMemNodes returns the nodes for the memory: those of a list ("0-1,3"), "all" nodes with memory, or "local". The empty text is the
+// first node with memory. The nodes are those of the run.
+func parseMemNodes(text string, m *topology.Machine, nodes []NodeCPUs) ([]int, error) {
 	switch text {
 	case "":
-		asked = cpuset.Of(with.List()[:min(1, with.Len())]...)
+		with := m.MemoryNodes().List()
+		return with[:min(1, len(with))], nil
 	case memAll:
+		return m.MemoryNodes().List(), nil
 	case memLocal:
-		asked = nodeNumbers(nodes)
-	default:
-		if asked, err = parseNodes(m, text, with); err != nil {
-			return nil, false, err
-		}
+		_, err := m.SelectMemory(nodeList(nodes))
+		return []int{ofFirstCPU}, err
 	}
-	if without := asked.Minus(with); !without.Empty() {
-		return nil, false, hint.With(fmt.Errorf("node %d has no memory", without.First()),
-			"give --mem-node one with memory: "+with.String())
-	}
-	if text == memLocal {
-		return nil, true, nil
-	}
-	return asked.List(), false, nil
+	asked, err := m.SelectMemory(text)
+	return asked.List(), err
 }
 
-// ParseDistances parses the distances between the threads' words: dist in the units of ccont, by CPU number, or
-// distBytes between two threads; both are comma-joined lists. Without either, all threads share one word. There are
-// no duplicates.
-func ParseDistances(dist, distBytes string) (dists, inBytes []int, err error) {
-	switch {
-	case dist != "" && distBytes != "":
-		return nil, nil, errors.New("--dist and --dist-bytes exclude each other: give one of them")
-	case dist != "":
-		dists, err = parseMultiples("--dist", dist, 1, maxDist)
-	case distBytes != "":
-		inBytes, err = parseMultiples("--dist-bytes", distBytes, wordBytes, maxDistBytes)
-	default:
-		inBytes = []int{0}
+// parseMultiples returns how a list of multiples of step from 0 to most is read.
+func parseMultiples(step, most int) func(list string) ([]int, error) {
+	what := "numbers"
+	if step > 1 {
+		what = fmt.Sprintf("multiples of %d", step)
 	}
-	return dists, inBytes, err
-}
-
-// parseMultiples parses multiples of step from 0 to most.
-func parseMultiples(flag, list string, step, most int) ([]int, error) {
-	var distances []int
-	for text := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(text))
+	parse := func(word string) (int, error) {
+		n, err := strconv.Atoi(word)
 		if err != nil || n < 0 || n > most || n%step != 0 {
-			what := "numbers"
-			if step > 1 {
-				what = fmt.Sprintf("multiples of %d", step)
-			}
-			return nil, hint.With(fmt.Errorf("%s %q is not a distance", flag, text),
+			return 0, hint.With(fmt.Errorf("%q is not a distance", word),
 				fmt.Sprintf("write %s from 0 to %d, joined by commas", what, most))
 		}
-		if !slices.Contains(distances, n) {
-			distances = append(distances, n)
-		}
+		return n, nil
 	}
-	return distances, nil
+	return func(list string) ([]int, error) { return catalog.ParseList(list, parse) }
 }

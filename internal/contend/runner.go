@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -47,8 +48,9 @@ type Runner struct {
 	Gate *csrc.Gate // releases the threads at the same time
 	Stop *csrc.Stop // ends their kernels; see Until
 
-	crew    *crew
-	nodes   map[int]int // of the CPUs
+	members map[int]*member // by CPU
+	ended   sync.WaitGroup  // of their goroutines
+	nodes   map[int]int     // of the CPUs
 	variant string
 	goGate  goGate
 	areas   map[int]*linux.Area // by requested node
@@ -58,36 +60,11 @@ type Runner struct {
 // IA-32 Architectures Optimization Reference Manual, "spatial prefetcher").
 const LineBytes = 128
 
-// Open starts a thread on each of these CPUs; nodes maps each CPU to its node. variant chooses among the instructions
-// that an architecture has for an operation; "" is the best that this machine has. Close ends the threads.
-func Open(nodes map[int]int, variant string) (*Runner, error) {
-	cpus := slices.Sorted(maps.Keys(nodes))
-	c, err := newCrew(cpus)
-	if err != nil {
-		return nil, err
-	}
-	return &Runner{
-		crew: c, nodes: nodes, variant: variant, Gate: csrc.NewGate(1), Stop: csrc.NewStop(), areas: map[int]*linux.Area{},
-	}, nil
-}
-
-// Close ends the threads and frees the memory.
-func (r *Runner) Close() (err error) {
-	r.crew.close()
-	for _, area := range r.areas {
-		err = errors.Join(err, area.Free())
-	}
-	r.Gate.Free()
-	r.Stop.Free()
-	return err
-}
-
 // Until makes the kernels end when ctx does; the returned function undoes that.
 func (r *Runner) Until(ctx context.Context) (done func()) {
 	r.Stop.Clear()
 	r.goGate.halted.Store(false)
-	cancel := context.AfterFunc(ctx, r.stopKernels)
-	return func() { cancel() }
+	return measure.Until(ctx, r.stopKernels)
 }
 
 // stopKernels makes the kernels end.
@@ -96,40 +73,11 @@ func (r *Runner) stopKernels() {
 	r.goGate.halted.Store(true)
 }
 
-// Run runs the task on the threads of these CPUs at the same time, and returns when all are done. The task gets the
-// index of its CPU in the list. A thread that is not on its CPU does not run the task; if a task fails, the kernels
-// of the others end.
-func (r *Runner) Run(cpus []int, task func(i int) error) error {
-	errs := make([]error, len(cpus))
-	r.crew.run(cpus, func(i int, err error) {
-		if err == nil {
-			err = task(i)
-		}
-		if err != nil {
-			r.stopKernels() // the others would wait for it
-		}
-		errs[i] = err
-	})
-	return errors.Join(distinctErrors(errs)...)
-}
-
-// distinctErrors returns the errors without duplicates by text: threads often fail for the same reason.
-func distinctErrors(errs []error) (all []error) {
-	seen := map[string]bool{}
-	for _, err := range errs {
-		if err != nil && !seen[err.Error()] {
-			seen[err.Error()] = true
-			all = append(all, err)
-		}
-	}
-	return all
-}
-
 // Watch starts to watch the threads of these CPUs.
 func (r *Runner) Watch(cpus []int) *placement.Monitor {
 	threads := make([]placement.Thread, len(cpus))
 	for i, cpu := range cpus {
-		m := r.crew.members[cpu]
+		m := r.members[cpu]
 		m.repin()
 		threads[i] = placement.Thread{Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: m.tid, Setting: m.setting}
 	}
@@ -195,11 +143,8 @@ func wordsBytes(row result.ContendRow, cpus []int) int {
 // Measure runs one row. When ctx ends it returns within some milliseconds, with the finished part marked partial.
 func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (s result.Sample, err error) {
 	begun := time.Now()
-	cpus, err := cpuset.Parse(row.CPUList)
-	if err != nil {
-		return s, err
-	}
-	list := slices.Collect(cpus.All())
+	cpus, _ := cpuset.Parse(row.CPUList) // formatted by Rows
+	list := cpus.List()
 	area, err := r.area(row.MemNode, wordsBytes(row, list))
 	if err != nil {
 		return s, err
@@ -243,16 +188,12 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	if v.Mode == ByTime {
 		figures = func(threads []csrc.ContendResult) tally { return byTime(threads, t.Window, t.Time) }
 	}
-	tallied := figures(threads)
-	tallied.fill(&v)
-	if op, _ := catalog.Find(Ops[:], "operation", row.Op); op.Fails {
-		failures(&v, tallied.spans)
-	}
+	op, _ := catalog.Find(Ops[:], "operation", row.Op)
+	figures(threads).fill(&v, op.Fails)
 	if !s.Partial {
-		s.Doubts = doubts(v)
+		doubt(&s, v)
 	}
 	v.FixedSeconds = time.Since(begun).Seconds() - s.Seconds
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values = result.FiguresOf(&v)
 	return s, nil
 }
@@ -300,9 +241,7 @@ func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is
 	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
 	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(asked)): // only one node is in use
 	case err != nil:
-		s.Doubts = append(s.Doubts, result.Doubt{
-			Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err),
-		})
+		s.Doubt(result.Suspect, "the memory's node is not known: %v", err)
 	default:
 		is = &node
 		s.Placement.Check(node == asked, "the memory is on node %d, and node %d was requested", node, asked)
@@ -313,33 +252,15 @@ func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is
 // leastOverlap is the least part of the windows that must count; a row with less is suspect.
 const leastOverlap = 0.5
 
-// doubts returns the reasons why a row's figures are doubtful.
-func doubts(v Figures) (d []result.Doubt) {
-	if v.Operations == 0 {
-		return []result.Doubt{{
-			Verdict: result.Invalid,
-			Reason: "there was no window in which all threads ran: other programs use these CPUs, " +
-				"or the time is shorter than two windows",
-		}}
+// doubt adds the reasons why a row's figures are doubtful.
+func doubt(s *result.Sample, v Figures) {
+	switch {
+	case v.Operations == 0:
+		s.Doubt(result.Invalid, "there was no window in which all threads ran: other programs use these CPUs, "+
+			"or the time is shorter than two windows")
+	case v.Mode == ByTime && *v.Overlap < leastOverlap:
+		s.Doubt(result.Suspect, "all threads ran in only %.0f%% of the windows", 100**v.Overlap)
 	}
-	if v.Mode == ByTime && *v.Overlap < leastOverlap {
-		d = append(d, result.Doubt{
-			Verdict: result.Suspect,
-			Reason:  fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Overlap),
-		})
-	}
-	return d
-}
-
-// failures sums the attempts that found another value.
-func failures(v *Figures, spans []span) {
-	total := uint64(0)
-	for i := range spans {
-		n := spans[i].failures
-		total += n
-		v.Threads[i].Failures = &n
-	}
-	v.Failures = &total
 }
 
 // Prepare implements experiment.Preparer: it brings the CPUs to a stable clock frequency.

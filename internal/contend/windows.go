@@ -98,13 +98,20 @@ func byTime(threads []csrc.ContendResult, window, whole time.Duration) tally {
 	return t
 }
 
-// fill sets a row's figures from those of the threads.
-func (t tally) fill(v *Figures) {
+// fill sets a row's figures from those of the threads, with their failures if the operation counts them.
+func (t tally) fill(v *Figures, fails bool) {
 	rates, times := make([]float64, len(t.spans)), make([]float64, len(t.spans)) // operations a second, ns per operation
 	v.Min, v.Max = t.spans[0].nsPerOp(), t.spans[0].nsPerOp()
+	var failures uint64
+	if fails {
+		v.Failures = &failures
+	}
 	for i := range t.spans {
 		s := &t.spans[i]
 		ns := s.nsPerOp()
+		if failures += s.failures; fails {
+			v.Threads[i].Failures = &s.failures
+		}
 		times[i] = ns
 		v.NsPerOp += ns / float64(len(t.spans))
 		v.Min, v.Max = min(v.Min, ns), max(v.Max, ns)

@@ -1,7 +1,6 @@
 package contend
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -68,7 +67,7 @@ func TestFill(t *testing.T) {
 	tally{
 		spans:   []span{{1000, 0, 10_000}, {500, 0, 10_000}},
 		windows: []float64{14, 16, 15}, windowsOf: 4, overlap: 0.75,
-	}.fill(&v)
+	}.fill(&v, false)
 	assert.InDelta(t, 15, v.NsPerOp, 1e-12)
 	assert.InDelta(t, 10, v.Min, 1e-12)
 	assert.InDelta(t, 20, v.Max, 1e-12)
@@ -82,21 +81,28 @@ func TestFill(t *testing.T) {
 	assert.InDelta(t, 20, v.Threads[1].NsPerOp, 1e-12)
 
 	alone := Figures{Mode: ByCount, Threads: make([]Thread, 1)}
-	tally{spans: []span{{0, 0, 0}}}.fill(&alone)
+	tally{spans: []span{{0, 0, 0}}}.fill(&alone, true)
 	assert.Zero(t, alone.NsPerOp)
+	assert.Zero(t, *alone.Failures)
 	assert.InDelta(t, 1, alone.Fairness, 0)
 }
 
 func TestDoubts(t *testing.T) {
 	half, all := 0.4, 1.0
-	v := Figures{Mode: ByTime, Operations: 5, Overlap: &all}
-	assert.Empty(t, doubts(v))
-	v.Overlap = &half
-	assert.Equal(t, result.Suspect, doubts(v)[0].Verdict)
-	v.Mode = ByCount // reported, but no fault
-	assert.Empty(t, doubts(v))
-	v.Operations = 0
-	assert.Equal(t, result.Invalid, doubts(v)[0].Verdict)
+	for want, v := range map[result.Verdict]Figures{
+		"":             {Mode: ByTime, Operations: 5, Overlap: &all},
+		result.Suspect: {Mode: ByTime, Operations: 5, Overlap: &half},
+		result.Valid:   {Mode: ByCount, Operations: 5, Overlap: &half}, // reported, but no fault
+		result.Invalid: {Mode: ByCount, Overlap: &half},
+	} {
+		var s result.Sample
+		doubt(&s, v)
+		if want == result.Suspect || want == result.Invalid {
+			assert.Equal(t, want, s.Doubts[0].Verdict)
+			continue
+		}
+		assert.Empty(t, s.Doubts)
+	}
 }
 
 func TestSteady(t *testing.T) {
@@ -115,11 +121,4 @@ func TestUnstartedThread(t *testing.T) {
 	none := []csrc.ContendResult{{Stopped: true}, {Stopped: true}}
 	unstarted(none)
 	assert.Zero(t, none[1].End)
-}
-
-// A common error of several threads is reported once.
-func TestUnlikeErrors(t *testing.T) {
-	a, b := errors.New("no CPU 1"), errors.New("no memory")
-	assert.Equal(t, []error{a, b}, distinctErrors([]error{nil, a, nil, errors.New("no CPU 1"), b, a}))
-	assert.Empty(t, distinctErrors(make([]error, 3)))
 }

@@ -39,13 +39,20 @@ func relation(m *topology.Machine, list []int) string {
 	return strings.Join(words, ", ")
 }
 
-// PairCPUs describes the two CPUs of a pair, for a cell.
-func PairCPUs(p topology.CPUPair) map[string]result.CPUs {
-	cpus := result.CPUs{List: fmt.Sprintf("%d,%d", p.A, p.B), Count: 2, Relation: p.Relation.String()}
-	if p.Relation == topology.SameCPU {
+// PairCell returns what the cell of a pair has by its CPUs. If no two CPUs are such a pair, that is all it has.
+func PairCell[C any](p topology.CPUPair) Cell[C] {
+	relation := p.Relation.String()
+	if why := p.Lacking(); why != "" {
+		return Cell[C]{Name: relation, Lacking: why}
+	}
+	cpus := result.CPUs{List: fmt.Sprintf("%d,%d", p.A, p.B), Count: 2, Relation: relation}
+	if p.A == p.B {
 		cpus.Count = 1
 	}
-	return map[string]result.CPUs{"pair": cpus}
+	return Cell[C]{
+		Name: relation, Flags: map[string]string{"pair": cpus.List, "relation": relation},
+		CPUs: map[string]result.CPUs{"pair": cpus}, Running: fmt.Sprintf("CPUs %d and %d", p.A, p.B),
+	}
 }
 
 // LackingPairs returns a warning if there are relations that no two CPUs of the run have.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gorun/internal/hint"
+	"gorun/internal/topology"
 )
 
 // SamplingSpec holds the flags of a plain run's samples by name.
@@ -20,6 +21,27 @@ type Sampled interface{ SetSampling(Sampling) }
 // SetSampling implements Sampled.
 func (s *SamplingSpec) SetSampling(to Sampling) {
 	s.Samples, s.Warmup, s.Budget = to.Samples, to.Warmup, to.Budget
+}
+
+// MemoryNode returns the only node of a list, which must have memory.
+func (m Machine) MemoryNode(list string) (int, error) {
+	nodes, err := m.SelectMemory(list)
+	if nodes.Len() > 1 {
+		err = hint.With(fmt.Errorf("these are %d nodes", nodes.Len()), "name one of them")
+	}
+	return nodes.First(), err
+}
+
+// Pair returns the pair of two CPUs that the arguments A and B name.
+func (m Machine) Pair(a, b string) (p topology.CPUPair, err error) {
+	if p.A, err = m.One(a); err != nil {
+		return p, hint.Usagef("CPU A %s: %w", a, err)
+	}
+	if p.B, err = m.One(b); err != nil {
+		return p, hint.Usagef("CPU B %s: %w", b, err)
+	}
+	p.Relation = m.Relation(p.A, p.B)
+	return p, nil
 }
 
 // One returns the only CPU of a list, which must be among those of the cell.

@@ -3,7 +3,6 @@
 package futex
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -75,18 +74,21 @@ func (f *flags) Arguments(words []string) error {
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
 	pairs := m.PerRelation(m.CPUs)
 	if len(f.cpus) > 0 {
-		p, err := f.pair(m)
+		p, err := m.Pair(f.cpus[0], f.cpus[1])
 		if err != nil {
 			return r, err
 		}
 		pairs = []topology.CPUPair{p}
 	}
 	for _, p := range pairs {
-		if why := p.Lacking(); why != "" {
-			r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: p.Relation.String(), Lacking: why})
-			continue
+		c := experiment.PairCell[Cell](p)
+		if c.Lacking == "" {
+			trips := strconv.FormatUint(f.roundTrips, 10)
+			c.Do = Cell{A: p.A, B: p.B, Relation: c.Name, RoundTrips: f.roundTrips}
+			c.Flags["round-trips"] = trips
+			c.Command = []string{"futex", strconv.Itoa(p.A), strconv.Itoa(p.B), "--round-trips", trips, "--cpus", m.CPUs.String()}
 		}
-		r.Cells = append(r.Cells, f.cell(m, p))
+		r.Cells = append(r.Cells, c)
 	}
 	r.Warnings = experiment.LackingPairs(pairs)
 	r.Spec = &spec{Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()}}
@@ -96,29 +98,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Resources.Threads = 2
 	return r, nil
-}
-
-// pair returns the pair that the arguments name.
-func (f *flags) pair(m experiment.Machine) (p topology.CPUPair, err error) {
-	a, errA := m.One(f.cpus[0])
-	b, errB := m.One(f.cpus[1])
-	if err = errors.Join(errA, errB); err != nil {
-		return p, hint.Usagef("CPUs %s: %w", strings.Join(f.cpus, " "), err)
-	}
-	return topology.CPUPair{A: a, B: b, Relation: m.Relation(a, b)}, nil
-}
-
-func (f *flags) cell(m experiment.Machine, p topology.CPUPair) experiment.Cell[Cell] {
-	a, b, trips := strconv.Itoa(p.A), strconv.Itoa(p.B), strconv.FormatUint(f.roundTrips, 10)
-	relation, cpus := p.Relation.String(), experiment.PairCPUs(p)
-	return experiment.Cell[Cell]{
-		Do:      Cell{A: p.A, B: p.B, Relation: relation, RoundTrips: f.roundTrips},
-		Name:    relation,
-		Flags:   map[string]string{"pair": cpus["pair"].List, "relation": relation, "round-trips": trips},
-		CPUs:    cpus,
-		Command: []string{"futex", a, b, "--round-trips", trips, "--cpus", m.CPUs.String()},
-		Running: fmt.Sprintf("CPUs %s and %s", a, b),
-	}
 }
 
 // spec holds the requested values by flag name.

@@ -87,12 +87,10 @@ func (b *Burners) Read() (Reading, error) {
 
 // Achieved is the load of a CPU during an interval.
 type Achieved struct {
-	CPU     int     `json:"cpu"`
-	Asked   float64 `json:"asked_percent"`
-	Percent float64 `json:"percent"`
-	Seconds float64 `json:"seconds"` // of wall time
-
-	period time.Duration
+	CPU     int
+	Asked   float64 // in percent
+	Percent float64
+	Seconds float64 // of wall time
 }
 
 // Achieved returns the loads between two readings, in the order of the burners.
@@ -100,7 +98,7 @@ func (b *Burners) Achieved(from, to Reading) []Achieved {
 	loads := make([]Achieved, len(b.burners))
 	for i, o := range b.burners {
 		wall, used := to.wall[i]-from.wall[i], to.used[i]-from.used[i]
-		loads[i] = Achieved{CPU: o.CPU, Asked: o.Percent, Seconds: wall.Seconds(), period: o.Period}
+		loads[i] = Achieved{CPU: o.CPU, Asked: o.Percent, Seconds: wall.Seconds()}
 		if wall > 0 {
 			loads[i].Percent = 100 * float64(used) / float64(wall)
 		}

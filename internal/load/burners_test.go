@@ -1,21 +1,11 @@
 package load
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,45 +14,20 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/process/processtest"
 	"gorun/internal/tests"
 )
 
-// Names by which the test binary runs as a helper process of these tests.
-const (
-	asBurner = "burner"
-	asParent = "parent" // runs burners until it is killed
-)
+// asBurner is the name under which the test binary runs as a burner.
+const asBurner = "burner"
 
 func TestMain(m *testing.M) {
-	switch os.Args[0] {
-	case asBurner:
-		ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		if err := Burn(ctx, os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	case asParent:
-		allowed, err := linux.GetAffinity(0)
-		if err != nil {
-			os.Exit(1)
-		}
-		f, err := Start(context.Background(), self(), burners(allowed, 5))
-		if err != nil {
-			os.Exit(1)
-		}
-		for _, pid := range f.group.PIDs() {
-			fmt.Println(pid)
-		}
-		fmt.Println("all")
-		select {}
-	default:
-		os.Exit(m.Run())
-	}
+	processtest.Main(m, map[string]func(context.Context) error{
+		asBurner: func(ctx context.Context) error { return Burn(ctx, os.Stdin, os.Stdout) },
+	})
 }
 
-func self() child.Self {
-	return child.Self{Path: "/proc/self/exe", Argv: []string{asBurner}, Env: os.Environ()}
-}
+func self() child.Self { return processtest.Self(asBurner) }
 
 // burners have a greater nice value than this process, which is always allowed.
 func burners(cpus cpuset.Set, percent float64) []Options { return PerCPU(cpus, percent, nicer(), 1) }
@@ -88,19 +53,10 @@ func TestBurners(t *testing.T) {
 	require.Len(t, f.burners, allowed.Len())
 	for i, cpu := range allowed.List() {
 		pid := f.group.PIDs()[i]
-		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		processtest.RequireAffinity(t, pid, cpuset.Of(cpu))
+		is, err := linux.GetNice(pid)
 		require.NoError(t, err)
-		assert.NotEmpty(t, threads)
-		for _, thread := range threads {
-			tid, err := strconv.Atoi(thread.Name())
-			require.NoError(t, err)
-			pinned, err := linux.HasAffinity(tid, cpuset.Of(cpu))
-			require.NoError(t, err)
-			assert.True(t, pinned, "thread %d of the burner of CPU %d", tid, cpu)
-			is, err := linux.GetNice(tid)
-			require.NoError(t, err)
-			assert.Equal(t, nicer(), is)
-		}
+		assert.Equal(t, nicer(), is)
 	}
 
 	begin, err := f.Read()
@@ -125,7 +81,6 @@ func TestBurners(t *testing.T) {
 		wall, used := (end.wall[i] - begin.wall[i]).Seconds(), (end.used[i] - begin.used[i]).Seconds()
 		assert.InDelta(t, 100*used/wall, loads[i].Percent, 1e-9)
 		assert.InDelta(t, wall, loads[i].Seconds, 1e-9)
-		assert.Equal(t, Period, loads[i].period)
 		assert.ErrorIs(t, syscall.Kill(f.group.PIDs()[i], 0), syscall.ESRCH, "the process was reaped")
 	}
 	require.NoError(t, f.Stop(), "a second time")
@@ -180,81 +135,18 @@ func TestBurnersDoesNotStart(t *testing.T) {
 			assert.Nil(t, f)
 		})
 	}
-	ignorant := script(`echo '{"cpu": 5, "error": "no"}'; exec sleep 600 <&- >&-`)
-	ignorant.Patience = time.Millisecond
-	_, err := Start(t.Context(), ignorant, []Options{{}, {CPU: 1}})
-	require.ErrorContains(t, err, ": no")
-	_, err = Start(t.Context(), script(`echo '{"error": "no", "hint": "yes"}'`), []Options{{}})
+	_, err := Start(t.Context(), script(`echo '{"error": "no", "hint": "yes"}'`), []Options{{}})
 	assert.Equal(t, "yes", hint.Of(err))
-	_, err = Start(t.Context(), child.Self{Path: filepath.Join(t.TempDir(), "none")}, []Options{{}})
-	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = Start(t.Context(), child.Self{}, []Options{{Percent: math.NaN()}})
-	require.ErrorContains(t, err, "request of the burner of CPU 0")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("enough"))
-	_, err = Start(ctx, script("exec sleep 600"), []Options{{}})
-	require.EqualError(t, err, "enough")
-
 	f, err := Start(t.Context(), script("exec sleep 600"), nil)
 	require.NoError(t, err, "no burners to start")
 	require.NoError(t, f.Stop())
 }
 
-// If one burner does not start, those that run are ended.
-func TestBurnersStartsHalf(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "pid")
-	_, err := Start(t.Context(), script(`read -r options; case "$options" in
-		*'"cpu":0'*) echo $$ >`+file+`; echo "{}"; exec cat;;
-		esac`), []Options{{CPU: 0}, {CPU: 1}})
-	require.ErrorContains(t, err, "the burner of CPU 1 ended before its time")
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	require.NoError(t, err)
-	assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
-}
-
-// A burner gets the given options and environment, and one that ignores the end is killed.
-func TestBurnersKills(t *testing.T) {
-	ignorant := script(`
-		test "$0" = load-burner && test "$NAME" = value && read -r options &&
-		test "$options" = '{"cpu":7,"percent":1,"period_ns":2,"phase_ns":3,"nice":4}' &&
-		echo "{}" &&
-		exec sleep 600`)
-	ignorant.Patience = time.Millisecond
-	f, err := Start(t.Context(), ignorant, []Options{{CPU: 7, Percent: 1, Period: 2, Phase: 3, Nice: 4}})
-	require.NoError(t, err)
-	require.ErrorContains(t, f.Stop(), "the burner of CPU 7 ended before its time")
-}
-
 // A burner that cannot run on its CPU reports an error.
 func TestBurnElsewhere(t *testing.T) {
-	_, err := Start(t.Context(), self(), []Options{{CPU: cpuset.Max, Percent: 1, Period: Period, Nice: nicer()}})
+	_, err := Start(t.Context(), self(), []Options{{CPU: cpuset.Max, Percent: 1, Nice: nicer()}})
 	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d: set the affinity", cpuset.Max))
 	assert.NotEmpty(t, hint.Of(err))
-}
-
-// Burners do not outlive their parent, even if it is killed.
-func TestBurnersDiesWithParent(t *testing.T) {
-	parent := exec.Command("/proc/self/exe")
-	parent.Args = []string{asParent}
-	out, err := parent.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, parent.Start())
-	var pids []int
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && lines.Text() != "all" {
-		pid, err := strconv.Atoi(lines.Text())
-		require.NoError(t, err)
-		require.True(t, tests.Alive(pid))
-		pids = append(pids, pid)
-	}
-	require.NoError(t, parent.Process.Kill())
-	require.Error(t, parent.Wait())
-	require.NotEmpty(t, pids)
-	for _, pid := range pids {
-		tests.Await(t, "end of the burner", func() bool { return !tests.Alive(pid) })
-	}
 }
 
 func TestPerCPU(t *testing.T) {
@@ -263,7 +155,7 @@ func TestPerCPU(t *testing.T) {
 	require.Len(t, list, 3)
 	for i, cpu := range cpus.List() {
 		assert.Less(t, list[i].Phase, Period)
-		want := Options{CPU: cpu, Percent: 60, Period: Period, Phase: list[i].Phase, Nice: 5}
+		want := Options{CPU: cpu, Percent: 60, Phase: list[i].Phase, Nice: 5}
 		assert.Equal(t, want, list[i])
 	}
 	assert.NotEqual(t, list[0].Phase, list[1].Phase)

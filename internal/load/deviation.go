@@ -27,7 +27,7 @@ func Least(asked, part float64) float64 { return part*min(asked, 50) + (1-part)*
 func Deviations(loads []Achieved, contended map[int]float64) (texts []string) {
 	for _, l := range loads {
 		expected := max(Least(l.Asked, contended[l.CPU]), min(l.Percent, l.Asked))
-		if math.Abs(l.Percent-expected) > tolerance+l.Asked/100*(100-l.Asked)*l.period.Seconds()/l.Seconds {
+		if math.Abs(l.Percent-expected) > tolerance+l.Asked/100*(100-l.Asked)*Period.Seconds()/l.Seconds {
 			text := fmt.Sprintf("CPU %d had a load of %.1f%%, expected %.1f%%", l.CPU, l.Percent, expected)
 			if expected != l.Asked {
 				text += fmt.Sprintf(" to %.1f%%", l.Asked)

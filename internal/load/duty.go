@@ -18,13 +18,13 @@ type clocks interface {
 // does not burn without a pause. Periods end at absolute times; those skipped by a stall count as periods without a
 // burn.
 func (o Options) duty(c clocks, stop func() bool) {
-	quota := time.Duration(o.Percent / 100 * float64(o.Period))
-	deadline := c.wall().Truncate(o.Period) + o.Period + o.Phase
+	quota := time.Duration(o.Percent / 100 * float64(Period))
+	deadline := c.wall().Truncate(Period) + Period + o.Phase
 	c.sleep(deadline)
 	now, used := c.wall(), c.used()
 	var owed time.Duration
 	for !stop() {
-		deadline += o.Period
+		deadline += Period
 		owed += quota
 		before := used
 		for used-before < owed && now < deadline {
@@ -35,8 +35,8 @@ func (o Options) duty(c clocks, stop func() bool) {
 			c.sleep(deadline)
 			now, used = c.wall(), c.used()
 		}
-		skipped := (now - deadline) / o.Period
-		deadline += skipped * o.Period
+		skipped := (now - deadline) / Period
+		deadline += skipped * Period
 		owed = min(quota, owed+skipped*quota-(used-before))
 	}
 }

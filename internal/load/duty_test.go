@@ -57,25 +57,23 @@ func (m *machine) sleep(until time.Duration) {
 // run runs a duty cycle until that time of the machine's clock. It returns the seconds since its first period began, and the CPU
 // time in them.
 func (m *machine) run(o Options, until time.Duration) (wall, used float64) {
-	begin, base := m.now.Truncate(o.Period)+o.Period+o.Phase+m.late, m.cpu
+	begin, base := m.now.Truncate(Period)+Period+o.Phase+m.late, m.cpu
 	o.duty(m, func() bool { return m.now >= until })
 	return (m.now - begin).Seconds(), (m.cpu - base).Seconds()
 }
 
 func draw(t *rapid.T) (Options, *machine) {
-	period := time.Duration(rapid.IntRange(2, 30).Draw(t, "period")) * time.Millisecond
 	o := Options{
 		CPU:     rapid.IntRange(0, 500).Draw(t, "CPU"),
 		Percent: rapid.Float64Range(5, 95).Draw(t, "percent"),
-		Period:  period,
-		Phase:   time.Duration(rapid.Int64Range(0, int64(period)-1).Draw(t, "phase")),
+		Phase:   time.Duration(rapid.Int64Range(0, int64(Period)-1).Draw(t, "phase")),
 	}
 	return o, &machine{
 		t:    t,
 		now:  time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "now")),
 		cpu:  time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "CPU time")),
 		unit: time.Duration(rapid.Int64Range(5000, 20_000).Draw(t, "unit")),
-		late: time.Duration(rapid.Int64Range(0, int64(period)/50).Draw(t, "late")),
+		late: time.Duration(rapid.Int64Range(0, int64(Period)/50).Draw(t, "late")),
 	}
 }
 
@@ -84,12 +82,12 @@ func TestDutyAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, m := draw(t)
 		periods := rapid.IntRange(1, 200).Draw(t, "periods")
-		end := m.now.Truncate(o.Period) + o.Period + o.Phase + time.Duration(periods)*o.Period
+		end := m.now.Truncate(Period) + Period + o.Phase + time.Duration(periods)*Period
 		_, used := m.run(o, end)
 		require.Equal(t, end+m.late, m.now, "periods end at absolute times")
 		require.False(t, m.sleptPast)
 		require.Len(t, m.slept, 1+periods)
-		quota := o.Percent / 100 * o.Period.Seconds()
+		quota := o.Percent / 100 * Period.Seconds()
 		for _, used := range m.slept[1:] {
 			require.InDelta(t, quota, used.Seconds(), m.unit.Seconds()+1e-6)
 		}
@@ -100,7 +98,7 @@ func TestDutyAlone(t *testing.T) {
 // A full load sleeps only at the start.
 func TestDutyFull(t *testing.T) {
 	m := &machine{t: t, unit: 10 * time.Microsecond}
-	wall, used := m.run(Options{Percent: 100, Period: Period}, time.Second)
+	wall, used := m.run(Options{Percent: 100}, time.Second)
 	assert.InDelta(t, wall, used, 1e-9)
 	assert.InDelta(t, 0.99, used, 0.001)
 	assert.Len(t, m.slept, 1)
@@ -112,7 +110,7 @@ func TestDutyCatchesUp(t *testing.T) {
 		t: t, unit: 10 * time.Microsecond,
 		stall: map[time.Duration]time.Duration{102 * time.Millisecond: 9 * time.Millisecond},
 	}
-	wall, used := m.run(Options{Percent: 60, Period: Period}, time.Second)
+	wall, used := m.run(Options{Percent: 60}, time.Second)
 	assert.InDelta(t, 0.6*wall, used, 1e-4)
 }
 
@@ -120,15 +118,15 @@ func TestDutyCatchesUp(t *testing.T) {
 func TestDutyStall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, m := draw(t)
-		length := time.Duration(rapid.Int64Range(int64(3*o.Period), int64(time.Minute)).Draw(t, "stall"))
-		begin := m.now.Truncate(o.Period) + o.Period + o.Phase
-		at := begin + time.Duration(rapid.Int64Range(int64(o.Period), int64(time.Second/5)).Draw(t, "at"))
+		length := time.Duration(rapid.Int64Range(int64(3*Period), int64(time.Minute)).Draw(t, "stall"))
+		begin := m.now.Truncate(Period) + Period + o.Phase
+		at := begin + time.Duration(rapid.Int64Range(int64(Period), int64(time.Second/5)).Draw(t, "at"))
 		m.stall = map[time.Duration]time.Duration{at: length}
 		wall, used := m.run(o, at+length+time.Second) // enough time to make up for one quota
-		quota := o.Percent / 100 * o.Period.Seconds()
+		quota := o.Percent / 100 * Period.Seconds()
 		require.InDelta(t, o.Percent/100*(wall-length.Seconds()), used, 3*quota+m.unit.Seconds()+1e-4)
 		most := 2 * quota / (1 - o.Percent/100)
-		require.LessOrEqual(t, m.longest.Seconds(), most+o.Period.Seconds()+m.unit.Seconds(), "no long burst")
+		require.LessOrEqual(t, m.longest.Seconds(), most+Period.Seconds()+m.unit.Seconds(), "no long burst")
 	})
 }
 
@@ -142,7 +140,7 @@ func TestDutyBesideHog(t *testing.T) {
 			}
 			return 1
 		}}
-		o := Options{Percent: percent, Period: Period}
+		o := Options{Percent: percent}
 		wall, used := m.run(o, gone)
 		assert.InDelta(t, want, 100*used/wall, 0.1, percent)
 		assert.Equal(t, want, Least(percent, 1))
@@ -153,7 +151,7 @@ func TestDutyBesideHog(t *testing.T) {
 
 func TestDeviations(t *testing.T) {
 	second := func(cpu int, asked, percent float64) Achieved {
-		return Achieved{CPU: cpu, Asked: asked, Percent: percent, Seconds: 1, period: Period}
+		return Achieved{CPU: cpu, Asked: asked, Percent: percent, Seconds: 1}
 	}
 	for _, c := range []struct {
 		load     Achieved
@@ -175,9 +173,9 @@ func TestDeviations(t *testing.T) {
 		{second(3, 30, 30), 1, 0},
 		{second(3, 100, 97.9), 0, 100},
 		{second(3, 100, 0), 0, 100},
-		{Achieved{CPU: 3, Asked: 60, Percent: 50, Seconds: 0.02, period: Period}, 0, 0},
-		{Achieved{CPU: 3, Asked: 60, Percent: 44, Seconds: 0.02, period: Period}, 0, 60},
-		{Achieved{CPU: 3, Asked: 60, period: Period}, 0, 0},
+		{Achieved{CPU: 3, Asked: 60, Percent: 50, Seconds: 0.02}, 0, 0},
+		{Achieved{CPU: 3, Asked: 60, Percent: 44, Seconds: 0.02}, 0, 60},
+		{Achieved{CPU: 3, Asked: 60}, 0, 0},
 	} {
 		got := Deviations([]Achieved{second(1, 20, 20), c.load}, map[int]float64{3: c.part, 1: 0.5})
 		if c.expected == 0 {

@@ -14,14 +14,13 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Period is the length of a period of PerCPU's burners: a few scheduler ticks, and short compared with any sample.
+// Period is the length of a burner's period: a few scheduler ticks, and short compared with any sample.
 const Period = 10 * time.Millisecond
 
 // Options are the options of one burner. They are sent to its process as JSON.
 type Options struct {
 	CPU     int           `json:"cpu"`
-	Percent float64       `json:"percent"` // of the CPU's time: above 0, up to 100
-	Period  time.Duration `json:"period_ns"`
+	Percent float64       `json:"percent"`  // of the CPU's time: above 0, up to 100
 	Phase   time.Duration `json:"phase_ns"` // periods begin at multiples of Period on CLOCK_MONOTONIC plus Phase
 	Nice    int           `json:"nice"`
 }
@@ -33,7 +32,7 @@ func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
 	burners := make([]Options, 0, cpus.Len())
 	for cpu := range cpus.All() {
 		phase := time.Duration(phases.Int64N(int64(Period)))
-		burners = append(burners, Options{CPU: cpu, Percent: percent, Period: Period, Phase: phase, Nice: nice})
+		burners = append(burners, Options{CPU: cpu, Percent: percent, Phase: phase, Nice: nice})
 	}
 	return burners
 }

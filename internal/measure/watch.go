@@ -336,8 +336,8 @@ func Timed(s *result.Sample, work func() error) error {
 	return cmp.Or(err, unread)
 }
 
-// Until calls stop when ctx ends. Once the returned function has returned, stop neither runs nor will.
-func Until(ctx context.Context, stop func()) (end func()) {
+// Until calls stop when ctx ends. The returned function undoes that; when it returns, stop is not being called.
+func Until(ctx context.Context, stop func()) (done func()) {
 	stopped := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
 		stop()

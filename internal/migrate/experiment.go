@@ -4,7 +4,6 @@ package migrate
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/bytesize"
+	"gorun/internal/catalog"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
@@ -67,7 +67,7 @@ type flags struct {
 	workingSet string
 	sizes      []uint64 // of it, in its order
 	access     string
-	memNode    *int
+	memNode    string
 }
 
 const (
@@ -86,9 +86,11 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	experiment.Parsed(set, &f.workingSet, &f.sizes, "working-set", "",
 		"`sizes` of the memory that the thread goes through, by commas (default: half of the L1, half of the L2,\n"+
 			"half of a core's share of the last-level cache, and twice that cache)", bytesize.ParseList)
-	set.Choice(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(accessNames(), ", ")+
-		"; chase only reads, so that both CPUs' caches\ncan keep what they have", accessNames())
-	set.OptionalInt(&f.memNode, "mem-node", "`node` of the memory (default: that of the CPU where the thread begins)", 0, math.MaxInt)
+	set.Choice(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(csrc.MemoryAccesses(), ", ")+
+		"; chase only reads, so that both CPUs' caches\ncan keep what they have", csrc.MemoryAccesses())
+	set.StringVar(&f.memNode, "mem-node", "",
+		"`node` of the memory: a number, near:DEVICE or far:DEVICE (default: that of the CPU where the thread begins)")
+	set.On("mem-node", (*topology.Machine).CompleteNodes)
 	set.Group("Moves", "relation", "every", "moves")
 	set.Group("Memory", "working-set", "access", "mem-node")
 	set.Words("relation", append(relationNames(), all))
@@ -109,51 +111,32 @@ const sequential = "sequential"
 // perLine are how many accesses of each kind reach a cache line when they reach all lines, and 98% of them at random.
 var perLine = map[string]uint64{"random": 4, sequential: csrc.ProbeLine / 8, "chase": 1}
 
-// accessNames lists the kinds of csrc.ProbeAccesses that access memory.
-func accessNames() (names []string) {
-	for _, access := range csrc.ProbeAccesses {
-		if perLine[access.Name] > 0 {
-			names = append(names, access.Name)
-		}
-	}
-	return names
-}
-
 // parseRelations reads --relation.
-func parseRelations(text string) (relations []topology.Relation, err error) {
-	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimSpace(word)
-		if word == all {
-			return topology.Relations, nil
-		}
+func parseRelations(text string) ([]topology.Relation, error) {
+	if text == all {
+		return topology.Relations, nil
+	}
+	return catalog.ParseList(text, func(word string) (topology.Relation, error) {
 		i := slices.Index(relationNames(), word)
 		if i < 0 {
-			return nil, hint.With(fmt.Errorf("%q is not a relation", word),
-				"there are "+strings.Join(relationNames(), ", ")+", and "+all)
+			return 0, hint.With(fmt.Errorf("%q is not a relation", word), "there are "+strings.Join(relationNames(), ", ")+"; or "+all)
 		}
-		if r := topology.Relations[i]; !slices.Contains(relations, r) {
-			relations = append(relations, r)
-		}
-	}
-	return relations, nil
+		return topology.Relations[i], nil
+	})
 }
 
 // parseTimes reads --every.
-func parseTimes(text string) (times []time.Duration, err error) {
-	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimSpace(word)
+func parseTimes(text string) ([]time.Duration, error) {
+	return catalog.ParseList(text, func(word string) (time.Duration, error) {
 		d, err := time.ParseDuration(word)
 		switch {
 		case err != nil:
-			return nil, hint.With(fmt.Errorf("%q is not a time", word), "write times such as 500us and 10ms, joined by commas")
+			return 0, hint.With(fmt.Errorf("%q is not a time", word), "write times such as 500us and 10ms, joined by commas")
 		case d < leastEvery || d > mostEvery:
-			return nil, fmt.Errorf("%v is not between %v and %v", d, leastEvery, mostEvery)
+			return 0, fmt.Errorf("%v is not between %v and %v", d, leastEvery, mostEvery)
 		}
-		if !slices.Contains(times, d) {
-			times = append(times, d)
-		}
-	}
-	return times, nil
+		return d, nil
+	})
 }
 
 // pairs returns a pair for each relation of --relation; with all, also those that no two CPUs are.
@@ -176,16 +159,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, hint.Flag("relation", f.relation, err)
 	}
 	sizes := f.sizesOn(m, &r)
-	if f.memNode != nil && !m.MemoryNodes().Contains(*f.memNode) {
-		return r, hint.Flag("mem-node", strconv.Itoa(*f.memNode), hint.With(
-			fmt.Errorf("this machine has no such node with memory"), "gorun topo shows the nodes"))
+	var memNode *int
+	if f.memNode != "" {
+		node, err := m.MemoryNode(f.memNode)
+		if err != nil {
+			return r, hint.Flag("mem-node", f.memNode, err)
+		}
+		memNode = &node
 	}
 	measured := slices.DeleteFunc(slices.Clone(pairs), func(p topology.CPUPair) bool { return p.Lacking() != "" })
 	for _, every := range f.times {
 		for _, size := range sizes {
 			baseline := ""
 			for _, p := range measured {
-				c := f.cell(m, p, every, size)
+				c := f.cell(m, p, every, size, memNode)
 				c.Name = f.name(p.Relation, every, size, len(sizes))
 				baseline = cmp.Or(baseline, c.Name)
 				if len(measured) > 1 && len(f.times)*len(sizes) > 1 {
@@ -196,8 +183,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	for _, p := range pairs {
-		if why := p.Lacking(); why != "" {
-			r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: p.Relation.String(), Lacking: why})
+		if p.Lacking() != "" {
+			r.Cells = append(r.Cells, experiment.PairCell[Cell](p))
 		}
 	}
 	r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
@@ -207,7 +194,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	r.Spec = &spec{
-		Relation: f.relation, Every: f.every, Moves: f.moves, WorkingSet: list(sizes), Access: f.access, MemNode: f.memNode,
+		Relation: f.relation, Every: f.every, Moves: f.moves, WorkingSet: list(sizes), Access: f.access, MemNode: memNode,
 		SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	r.Placement = "a thread pinned to each CPU of the pair in turns"
@@ -241,27 +228,21 @@ func (f *flags) name(r topology.Relation, every time.Duration, size uint64, size
 	return strings.Join(words, " ")
 }
 
-func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Duration, size uint64) experiment.Cell[Cell] {
-	relation, cpus := p.Relation.String(), experiment.PairCPUs(p)
-	c := experiment.Cell[Cell]{
-		Do: Cell{
-			A: p.A, B: p.B, Relation: relation, Every: every, Moves: f.moves, WorkingSet: size, Access: f.access,
-			MemNode: f.memNode, Seed: m.Seed,
-		},
-		Flags: map[string]string{
-			"pair": cpus["pair"].List, "relation": relation, "every": every.String(), "working-set": bytesize.Format(size),
-			"access": f.access,
-		},
-		CPUs:   cpus,
-		AtOnce: 1,
-		Command: []string{
-			"migrate", "--relation", relation, "--working-set", bytesize.Format(size), "--every", every.String(),
-			"--moves", strconv.Itoa(f.moves), "--access", f.access,
-		},
-		Running: fmt.Sprintf("CPUs %d and %d, %s", p.A, p.B, bytesize.Format(size)),
+func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Duration, size uint64, memNode *int) experiment.Cell[Cell] {
+	c := experiment.PairCell[Cell](p)
+	relation, bytes := p.Relation.String(), bytesize.Format(size)
+	c.Do = Cell{
+		A: p.A, B: p.B, Relation: relation, Every: every, Moves: f.moves, WorkingSet: size, Access: f.access, MemNode: memNode, Seed: m.Seed,
 	}
-	if f.memNode != nil {
-		c.Command = append(c.Command, "--mem-node", strconv.Itoa(*f.memNode))
+	c.AtOnce = 1
+	c.Flags["every"], c.Flags["working-set"], c.Flags["access"] = every.String(), bytes, f.access
+	c.Running += ", " + bytes
+	c.Command = []string{
+		"migrate", "--relation", relation, "--working-set", bytes, "--every", every.String(), "--moves", strconv.Itoa(f.moves),
+		"--access", f.access,
+	}
+	if memNode != nil {
+		c.Command = append(c.Command, "--mem-node", strconv.Itoa(*memNode))
 	}
 	c.Command = append(c.Command, "--cpus", m.CPUs.String())
 	return c

@@ -49,7 +49,7 @@ func TestSampleThisMachine(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one CPU", true: "two CPUs"}[apart], func(t *testing.T) {
 			before := allowed(t)
-			for _, access := range accessNames() {
+			for _, access := range csrc.MemoryAccesses() {
 				c := ours(t, apart)
 				c.Access = access
 				s, v := takeSample(t, c)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"runtime"
 
 	"gorun/csrc"
 	"gorun/internal/column"
@@ -68,18 +67,12 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	defer stop.Free()
 	defer measure.Until(ctx, stop.Set)()
 	err = measure.Timed(&s, func() error {
-		ended := make(chan error)
-		go func() {
-			runtime.LockOSThread() // it ends locked, and its mask with it
-			ended <- c.run(&s, stop)
-		}()
-		return <-ended
+		return placement.OnThread(func() error { return c.run(&s, stop) })
 	})
 	if err != nil {
 		return s, cmp.Or(ctx.Err(), err) // it may have been stopped before its first move
 	}
 	s.Placement.Requested = fmt.Sprintf("a thread pinned to CPUs %d and %d in turns", c.A, c.B)
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	return s, nil
 }
 
@@ -151,9 +144,7 @@ func checkCPUs(s *result.Sample, r csrc.MigrateResult) {
 func (c Cell) checkNodes(s *result.Sample, v *Figures, before, after map[int]int, unknown error) {
 	if unknown != nil {
 		if c.MemNode != nil && !errors.Is(unknown, errors.ErrUnsupported) { // a kernel without NUMA has one node
-			s.Doubts = append(s.Doubts, result.Doubt{
-				Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", unknown),
-			})
+			s.Doubt(result.Suspect, "the memory's node is not known: %v", unknown)
 		}
 		return
 	}
@@ -171,8 +162,6 @@ func (c Cell) checkNodes(s *result.Sample, v *Figures, before, after map[int]int
 		s.Placement.Check(all, "not all of the memory is on node %d, as was asked", *c.MemNode)
 	}
 	if !maps.Equal(before, after) {
-		s.Doubts = append(s.Doubts, result.Doubt{
-			Verdict: result.Suspect, Reason: "the kernel moved some of the memory to another node meanwhile",
-		})
+		s.Doubt(result.Suspect, "the kernel moved some of the memory to another node meanwhile")
 	}
 }

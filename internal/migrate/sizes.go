@@ -37,7 +37,9 @@ func (f *flags) sizesOn(m experiment.Machine, r *experiment.Resolution[Cell]) []
 		sizes = append(sizes, cache.Bytes/2)
 	}
 	last := caches[len(caches)-1].Bytes
-	sizes = append(sizes, last/uint64(sharers(m.Machine, cpu))/2)
+	of, _ := m.CPU(cpu)
+	cores := m.OnePerCore(m.Where(func(c topology.CPU) bool { return c.LLC == of.LLC })) // that share the cache
+	sizes = append(sizes, last/uint64(len(cores))/2)
 	_, room, _ := linux.AvailableMemory(m.Root) // a limit that cannot be read does not count
 	if beyond := 2 * last; beyond <= room/mostOfMemory {
 		sizes = append(sizes, beyond)
@@ -52,16 +54,4 @@ func (f *flags) sizesOn(m experiment.Machine, r *experiment.Resolution[Cell]) []
 	}
 	slices.Sort(sizes)
 	return slices.Compact(sizes)
-}
-
-// sharers is the number of cores that share a CPU's last-level cache.
-func sharers(m *topology.Machine, cpu int) int {
-	cores := map[int]bool{}
-	of, _ := m.CPU(cpu)
-	for _, c := range m.CPUs {
-		if c.Online && c.LLC == of.LLC {
-			cores[c.Core] = true
-		}
-	}
-	return max(1, len(cores))
 }

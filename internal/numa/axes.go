@@ -2,7 +2,6 @@ package numa
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,7 +51,7 @@ var axes = [...]axis{
 	{
 		"cpu", "`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)",
 		"", nil, func(_ *flags, m experiment.Machine, text string) ([]string, error) {
-			return parseNodes(m, text, float, withCPUs(m.Machine, m.CPUs), withoutCPUs(m.CPUs))
+			return parseRunning(m, text, float)
 		},
 	},
 	{
@@ -82,7 +81,7 @@ var axes = [...]axis{
 			if f.preferredBy == ByMempolicy {
 				return parseNodes(m, text, none, m.Machine.MemoryNodes(), "no memory")
 			}
-			return parseNodes(m, text, none, withCPUs(m.Machine, m.CPUs), withoutCPUs(m.CPUs))
+			return parseRunning(m, text, none)
 		},
 	},
 	{
@@ -100,7 +99,7 @@ var axes = [...]axis{
 		memPolicies, memPolicies),
 	among("first-touch", "`who` first touches floating memory, by commas: %s", "a first touch",
 		catalog.Names(firstTouches[:]), catalog.Words(firstTouches[:])),
-	among("access", "`ways` to access it, by commas: %s", "an access pattern", accessNames(), accessNames()),
+	among("access", "`ways` to access it, by commas: %s", "an access pattern", csrc.MemoryAccesses(), csrc.MemoryAccesses()),
 }
 
 // slowest are the axes from the one that varies slowest in the rows to the fastest.
@@ -118,25 +117,23 @@ func among(flag, usage, what string, known, words []string) axis {
 
 // times returns how the values of a setting of the scheduler are read: times, and keep.
 func times(k knob) func(*flags, experiment.Machine, string) ([]string, error) {
-	return func(_ *flags, _ experiment.Machine, text string) (values []string, err error) {
-		for word := range strings.SplitSeq(text, ",") {
-			if word = strings.TrimSpace(word); word != keep {
-				d, err := time.ParseDuration(word)
-				if err != nil {
-					return nil, hint.With(fmt.Errorf("%q is not a time", word), "write times such as 50ms, and keep, joined by commas")
-				}
-				for _, setting := range k.of {
-					if _, err := setting.Number(d.Seconds()); err != nil {
-						return nil, err
-					}
-				}
-				word = d.String()
-			}
-			if !slices.Contains(values, word) {
-				values = append(values, word)
+	parse := func(word string) (string, error) {
+		if word == keep {
+			return word, nil
+		}
+		d, err := time.ParseDuration(word)
+		if err != nil {
+			return "", hint.With(fmt.Errorf("%q is not a time", word), "write times such as 50ms, and keep, joined by commas")
+		}
+		for _, setting := range k.of {
+			if _, err := setting.Number(d.Seconds()); err != nil {
+				return "", err
 			}
 		}
-		return values, nil
+		return d.String(), nil
+	}
+	return func(_ *flags, _ experiment.Machine, text string) ([]string, error) {
+		return catalog.ParseList(text, parse)
 	}
 }
 
@@ -215,18 +212,6 @@ func (f *flags) row(v map[string]string) result.NumaRow {
 	return row
 }
 
-// withCPUs returns the nodes on which the run has CPUs.
-func withCPUs(m *topology.Machine, cpus cpuset.Set) (nodes cpuset.Set) {
-	for _, node := range m.Nodes {
-		if !nodeCPUs(m, node.Node, cpus).Empty() {
-			nodes = nodes.With(node.Node)
-		}
-	}
-	return nodes
-}
-
-func withoutCPUs(cpus cpuset.Set) string { return fmt.Sprintf("none of the run's CPUs %s", cpus) }
-
 // nodeCPUs returns the run's CPUs of a node, or all if it is Float.
 func nodeCPUs(m *topology.Machine, node int, cpus cpuset.Set) cpuset.Set {
 	if node == Float {
@@ -238,7 +223,7 @@ func nodeCPUs(m *topology.Machine, node int, cpus cpuset.Set) cpuset.Set {
 // parseNodes returns the nodes in a list of nodes and a word for no node ("0-1,float"), ascending. "all" and "" are all
 // possible nodes and the word. The word float comes last, and none first. lacks is what other nodes have, after "node 1 has".
 func parseNodes(m experiment.Machine, text, word string, possible cpuset.Set, lacks string) ([]string, error) {
-	there, asked, rest := m.NodeNumbers(), cpuset.Set{}, false
+	asked, rest := cpuset.Set{}, false
 	for term := range strings.SplitSeq(cmp.Or(text, all), ",") {
 		switch term = strings.TrimSpace(term); term {
 		case word:
@@ -246,24 +231,12 @@ func parseNodes(m experiment.Machine, text, word string, possible cpuset.Set, la
 		case all:
 			rest, asked = true, asked.Union(possible)
 		default:
-			nodes, err := m.SelectNodes(term, possible)
-			if errors.As(err, new(*topology.SelectError)) {
-				return nil, err
-			}
-			if err != nil || nodes.Empty() {
-				return nil, hint.With(fmt.Errorf("%q is not a node", term),
-					fmt.Sprintf("write nodes, ranges, near:DEVICE, far:DEVICE, %s or all, joined by commas; this machine has nodes %s",
-						word, there))
+			nodes, err := m.SelectNodes(term, possible, lacks)
+			if err != nil {
+				return nil, hint.With(err, hint.Of(err)+"; or give "+word+" or "+all)
 			}
 			asked = asked.Union(nodes)
 		}
-	}
-	if absent := asked.Minus(there); !absent.Empty() {
-		return nil, hint.With(fmt.Errorf("this machine has no node %d", absent.First()), "it has nodes "+there.String())
-	}
-	if lacking := asked.Minus(possible); !lacking.Empty() {
-		return nil, hint.With(fmt.Errorf("node %d has %s", lacking.First(), lacks),
-			fmt.Sprintf("give nodes of %s, or %s", possible, word))
 	}
 	list := texts(asked.List())
 	switch {
@@ -273,6 +246,11 @@ func parseNodes(m experiment.Machine, text, word string, possible cpuset.Set, la
 		list = append(list, word)
 	}
 	return list, nil
+}
+
+// parseRunning is parseNodes for nodes with CPUs of the run.
+func parseRunning(m experiment.Machine, text, word string) ([]string, error) {
+	return parseNodes(m, text, word, m.NodesWith(m.CPUs), fmt.Sprintf("none of the run's CPUs %s", m.CPUs))
 }
 
 // texts returns nodes as the values of an axis.
@@ -383,34 +361,19 @@ const (
 	indexAccess  = "index"
 )
 
-// accessNames lists the access patterns.
-func accessNames() (names []string) {
-	for _, access := range csrc.ProbeAccesses {
-		if access.Name != indexAccess {
-			names = append(names, access.Name)
-		}
-	}
-	return names
-}
-
 // parseWords parses words joined by commas, and drops duplicates.
 func parseWords(text, what string, known []string) ([]string, error) {
-	var words []string
-	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimSpace(word)
+	return catalog.ParseList(text, func(word string) (string, error) {
 		if !slices.Contains(known, word) {
-			return nil, hint.With(fmt.Errorf("%q is not %s", word, what), "there are "+strings.Join(known, ", "))
+			return "", hint.With(fmt.Errorf("%q is not %s", word, what), "there are "+strings.Join(known, ", "))
 		}
-		if !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
-	return words, nil
+		return word, nil
+	})
 }
 
 // needNodes returns a warning if this machine, or the run, has too few nodes for rows of the RFC.
 func needNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
-	memory, running := m.MemoryNodes(), withCPUs(m, cpus)
+	memory, running := m.MemoryNodes(), m.NodesWith(cpus)
 	w := result.Warning{Code: "few-nodes"}
 	switch {
 	case len(m.Nodes) < 2:
@@ -422,7 +385,7 @@ func needNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
 	case running.Len() < 2:
 		w.Message = fmt.Sprintf("the run has CPUs on node %s only: of the RFC's rows, those with the CPUs of another node need "+
 			"more, and a probe that floats cannot move between nodes", running)
-		if more := withCPUs(m, m.Allowed()); more.Len() > 1 {
+		if more := m.NodesWith(m.Allowed()); more.Len() > 1 {
 			w.Hint = fmt.Sprintf("give it CPUs of nodes %s by --cpus", more)
 		}
 	default:

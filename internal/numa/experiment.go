@@ -305,8 +305,8 @@ func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experimen
 		r.Processes++
 	}
 	for _, row := range rows {
-		kind, err := linux.ParsePageKind(row.Pages)
-		if err == nil && !linux.PageKinds[kind].HugeTLB && row.Unsupported == "" {
+		kind, _ := linux.ParsePageKind(row.Pages)
+		if !linux.PageKinds[kind].HugeTLB && row.Unsupported == "" {
 			r.Bytes = max(r.Bytes, row.BufferBytes)
 		}
 	}

@@ -15,12 +15,12 @@ type Figures struct {
 	Repetitions    int     `json:"repetitions" figure:"count,lead=12,verbose" is:"The repetitions of the timed loop."`
 	SettledSeconds float64 `json:"settled_seconds" figure:"s,lead=13,verbose" is:"The time of the accesses before the first repetition, which do not count."`
 
-	BalancingRead *int               `json:"numa_balancing_read,omitempty" figure:",verbose" is:"NUMA balancing, read back."`
-	PreferredRead *int               `json:"preferred_node_read,omitempty" figure:",verbose" is:"The preferred node, read back; -1: none."`
-	PageBytes     map[string]uint64  `json:"page_bytes,omitempty" figure:"B" is:"Resident bytes, by the size of the page."`                                    // smaps
-	NodePages     map[string]int     `json:"node_pages,omitempty" figure:"count" group:"Pages of the buffer" label:"node" is:"Pages by node, after the loop."` // move_pages
-	CPUShare      map[string]float64 `json:"cpu_share,omitempty" figure:"share" is:"The part of the time that the probe was on each CPU."`
-	NodeShare     map[string]float64 `json:"node_share,omitempty" figure:"share" group:"Share of the time on each node" label:"node" is:"The part of the time that the probe was on each node."`
+	BalancingRead *int              `json:"numa_balancing_read,omitempty" figure:",verbose" is:"NUMA balancing, read back."`
+	PreferredRead *int              `json:"preferred_node_read,omitempty" figure:",verbose" is:"The preferred node, read back; -1: none."`
+	PageBytes     map[uint64]uint64 `json:"page_bytes,omitempty" figure:"B" is:"Resident bytes, by the size of the page."`                                    // smaps
+	NodePages     map[int]int       `json:"node_pages,omitempty" figure:"count" group:"Pages of the buffer" label:"node" is:"Pages by node, after the loop."` // move_pages
+	CPUShare      map[int]float64   `json:"cpu_share,omitempty" figure:"share" is:"The part of the time that the probe was on each CPU."`
+	NodeShare     map[int]float64   `json:"node_share,omitempty" figure:"share" group:"Share of the time on each node" label:"node" is:"The part of the time that the probe was on each node."`
 
 	Load       *result.Load        `json:"load,omitempty" is:" next to the probe"`
 	Repeated   result.Distribution `json:"repetition_seconds" figure:"s,lower,verbose" is:"The time of a repetition"`
@@ -29,7 +29,7 @@ type Figures struct {
 	Settled    *Phase              `json:"settled,omitempty" figure:",hidden" group:"NUMA balancing after that" prefix:""`                            // the repetitions
 
 	// These have no columns.
-	TouchedPages   map[string]int     `json:"touched_pages,omitempty" figure:"-"`   // pages by node, just after each was written to
+	TouchedPages   map[int]int        `json:"touched_pages,omitempty" figure:"-"`   // pages by node, just after each was written to
 	Unread         *result.Warning    `json:"unread,omitempty" figure:"-"`          // why phases lack what NUMA balancing did
 	LifeMigrations *result.Migrations `json:"life_migrations,omitempty" figure:"-"` // from the start of the thread to its end
 }
@@ -43,11 +43,11 @@ type Phase struct {
 	PreferredNID  *int `json:"numa_preferred_nid" figure:"count" label:"preferred node" is:"The node that NUMA balancing had chosen for the probe by then; -1: none%s."`
 
 	// The buffer is resident, so that its page faults are those of NUMA balancing; null: not known.
-	BufferFaults *uint64        `json:"buffer_faults" figure:"count" label:"faults in the buffer" is:"Page faults in the buffer, which are those of NUMA balancing%s."`
-	BufferMoved  *int           `json:"buffer_pages_moved" figure:"count" label:"its pages moved" is:"Pages of the buffer that moved to another node%s."`
-	NsPerAccess  float64        `json:"ns_per_access" figure:"ns" label:"an access" is:"The mean time of an access%s."`
-	FaultsLost   uint64         `json:"faults_lost" figure:"-"` // further faults, at unknown addresses
-	NodePages    map[string]int `json:"node_pages,omitempty" figure:"-"`
+	BufferFaults *uint64     `json:"buffer_faults" figure:"count" label:"faults in the buffer" is:"Page faults in the buffer, which are those of NUMA balancing%s."`
+	BufferMoved  *int        `json:"buffer_pages_moved" figure:"count" label:"its pages moved" is:"Pages of the buffer that moved to another node%s."`
+	NsPerAccess  float64     `json:"ns_per_access" figure:"ns" label:"an access" is:"The mean time of an access%s."`
+	FaultsLost   uint64      `json:"faults_lost" figure:"-"` // further faults, at unknown addresses
+	NodePages    map[int]int `json:"node_pages,omitempty" figure:"-"`
 }
 
 // Has reports whether a figure is known. If no probe ran, only the row and the load are.

@@ -76,23 +76,22 @@ func (h heldFile) set(c Cell) error {
 
 // hold locks the files of all settings that cells change.
 func hold(g *guardian.Guardian, cells []Cell) (all []heldFile, err error) {
-	take := func(path string, value func(Cell) int) error {
+	take := func(path string, value func(Cell) int) {
 		if err != nil || !slices.ContainsFunc(cells, func(c Cell) bool { return value(c) != asBefore }) {
-			return err
+			return
 		}
-		file, err := g.Hold(path)
-		if err == nil {
+		var file *guardian.KernelFile
+		if file, err = g.Hold(path); err == nil {
 			all = append(all, heldFile{file, value})
 		}
-		return err
 	}
-	if err = take(linux.NUMABalancingSysctl, Cell.balancing); errors.Is(err, errors.ErrUnsupported) {
+	if take(linux.NUMABalancingSysctl, Cell.balancing); errors.Is(err, errors.ErrUnsupported) {
 		err = nil // such a kernel has it off, and rows with it on are not measured
 	}
 	for _, k := range knobs {
 		for _, setting := range k.of {
 			if file, missing := setting.File(); missing == nil { // otherwise no cell sets it: see may
-				err = take(file, func(c Cell) int { return k.number(c, setting) })
+				take(file, func(c Cell) int { return k.number(c, setting) })
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package numa
 
 import (
 	"slices"
-	"strconv"
 
 	"gorun/internal/perf"
 	"gorun/internal/topology"
@@ -24,7 +23,7 @@ func within(spans []span, moves []perf.Move) []perf.Move {
 
 // shares returns the parts of the repetitions' time that the probe was on each CPU and on each node, by its own reads;
 // nil without reads.
-func shares(m *topology.Machine, spans []span) (cpus, nodes map[string]float64) {
+func shares(m *topology.Machine, spans []span) (cpus, nodes map[int]float64) {
 	var whole float64
 	on := map[int]float64{}
 	for _, s := range spans {
@@ -43,10 +42,10 @@ func shares(m *topology.Machine, spans []span) (cpus, nodes map[string]float64) 
 	if whole == 0 {
 		return nil, nil
 	}
-	cpus, nodes = map[string]float64{}, map[string]float64{}
+	cpus, nodes = map[int]float64{}, map[int]float64{}
 	for cpu, ns := range on {
-		cpus[strconv.Itoa(cpu)] = ns / whole
-		nodes[strconv.Itoa(m.NodeOf(cpu))] += ns / whole
+		cpus[cpu] = ns / whole
+		nodes[m.NodeOf(cpu)] += ns / whole
 	}
 	return cpus, nodes
 }

@@ -30,14 +30,14 @@ func TestShares(t *testing.T) {
 		return seen
 	}
 	cpus, nodes := shares(m, []span{{begun: 5, ended: 6, seen: reads(5, 0)}})
-	assert.Equal(t, map[string]float64{"0": 1}, cpus)
-	assert.Equal(t, map[string]float64{"0": 1}, nodes)
+	assert.Equal(t, map[int]float64{0: 1}, cpus)
+	assert.Equal(t, map[int]float64{0: 1}, nodes)
 	cpus, nodes = shares(m, []span{
 		{begun: 0, ended: 100, seen: reads(0, 0, 10, 4, 20, 1, 30, 3)},
 		{begun: 1000, ended: 1100, seen: reads(1000, 3, 1060, 7)},
 	})
-	assert.InDeltaMapValues(t, map[string]float64{"0": 0.05, "4": 0.05, "1": 0.05, "3": 0.65, "7": 0.2}, cpus, 1e-9)
-	assert.InDeltaMapValues(t, map[string]float64{"0": 0.75, "1": 0.25}, nodes, 1e-9)
+	assert.InDeltaMapValues(t, map[int]float64{0: 0.05, 4: 0.05, 1: 0.05, 3: 0.65, 7: 0.2}, cpus, 1e-9)
+	assert.InDeltaMapValues(t, map[int]float64{0: 0.75, 1: 0.25}, nodes, 1e-9)
 	for _, blind := range [][]span{
 		nil,
 		{{begun: 5, ended: 6}}, // the CPU was not read

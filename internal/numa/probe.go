@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"strings"
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/perf"
 	"gorun/internal/placement"
 	"gorun/internal/result"
@@ -31,17 +31,8 @@ type Request struct {
 // Measure takes a sample on a new thread, which ends with it. When ctx ends it returns within some milliseconds, with
 // the finished part marked partial. root is rooted at / of this machine. A refusal by the kernel is an error.
 func Measure(ctx context.Context, root fs.FS, m *topology.Machine, r Request) (s result.Sample, err error) {
-	p, err := newProbe(root, m, r)
-	if err != nil {
-		return s, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		runtime.LockOSThread() // never unlocked: its thread and the thread's settings end with it
-		err = p.measure(ctx)
-	}()
-	<-ended
+	p := newProbe(root, m, r)
+	err = placement.OnThread(func() error { return p.measure(ctx) })
 	return p.sample, err
 }
 
@@ -70,27 +61,18 @@ type probe struct {
 	nodePages map[int]int  // at the start of the phase; nil: unknown
 }
 
-func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
-	p := &probe{Request: r, root: root, m: m, v: Figures{NumaRow: r.Row}}
-	var err error
-	p.pages, err = linux.ParsePageKind(r.Row.Pages)
-	return p, err
+func newProbe(root fs.FS, m *topology.Machine, r Request) *probe {
+	pages, _ := linux.ParsePageKind(r.Row.Pages) // the flag has only these
+	return &probe{Request: r, root: root, m: m, pages: pages, v: Figures{NumaRow: r.Row}}
 }
 
 // measure takes the sample on the calling thread.
 func (p *probe) measure(ctx context.Context) (err error) {
 	p.sample.Placement.Requested = p.requested()
 	defer func() { err = errors.Join(err, p.close()) }()
-	stop := csrc.NewStop()
-	stopped := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() { stop.Set(); close(stopped) })
-	defer func() {
-		if !cancel() {
-			<-stopped // no longer in use
-		}
-		stop.Free()
-	}()
-	p.args.Stop = stop
+	p.args.Stop = csrc.NewStop()
+	defer p.args.Stop.Free()
+	defer measure.Until(ctx, p.args.Stop.Set)()
 	p.startTraces()
 	for _, step := range p.steps() {
 		if err := step(); err != nil {
@@ -112,9 +94,7 @@ func (p *probe) measure(ctx context.Context) (err error) {
 		p.readBack()
 	}
 	p.figures()
-	p.sample.Placement.Verified = len(p.sample.Placement.Mismatches) == 0
-	figures := p.v
-	p.sample.Values = result.FiguresOf(&figures)
+	p.sample.Values = result.FiguresOf(&p.v)
 	return nil
 }
 
@@ -169,9 +149,9 @@ func (p *probe) place() error {
 		return err
 	}
 	mismatches, err := setting.ReadBack(0)
-	p.sample.Placement.Checked += setting.Asked()
+	p.sample.Placement.Add(setting.Asked(), nil)
 	for _, m := range mismatches {
-		p.sample.Placement.Mismatches = append(p.sample.Placement.Mismatches, m.Error())
+		p.sample.Placement.Add(0, []string{m.Error()})
 	}
 	return err
 }
@@ -209,7 +189,7 @@ func (p *probe) touch() error {
 		}
 	}
 	p.nodePages = p.readNodePages()
-	p.v.TouchedPages = byName(p.nodePages)
+	p.v.TouchedPages = p.nodePages
 	return nil
 }
 
@@ -276,7 +256,7 @@ func (p *probe) startTraces() {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported):
 		p.worse = err
 	default:
-		p.addDoubt("migrations could not be traced: %v", err)
+		p.sample.Doubt(result.Suspect, "migrations could not be traced: %v", err)
 	}
 	p.faults, _ = perf.OpenFaults() // without it the phases have no faults
 }
@@ -337,7 +317,7 @@ func (p *probe) phase(seconds float64, accesses uint64) *Phase {
 	p.faulted, p.unknown = 0, 0
 	if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
 		moved := pagesMoved(p.nodePages, nodes)
-		phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
+		phase.BufferMoved, phase.NodePages, p.nodePages = &moved, nodes, nodes
 	}
 	return phase
 }
@@ -363,7 +343,7 @@ func (p *probe) repeat() error {
 		s.seen = append(s.seen, perf.CPURead{NS: s.begun + seen.NS, CPU: seen.CPU})
 	}
 	if did.Lost > 0 {
-		p.addDoubt("the probe changed its CPU %d times more than the %d times that it can record", did.Lost, keptMoves)
+		p.sample.Doubt(result.Suspect, "the probe changed its CPU %d times more than the %d times that it can record", did.Lost, keptMoves)
 	}
 	p.args.From = did.Next
 	s.seconds = float64(did.NS) / 1e9
@@ -378,7 +358,7 @@ func (p *probe) drain() error {
 	if p.faults != nil {
 		faults, lost, err := p.faults.Read()
 		if err != nil {
-			p.addDoubt("the trace of page faults broke off: %v", err)
+			p.sample.Doubt(result.Suspect, "the trace of page faults broke off: %v", err)
 			if err := p.faults.Close(); err != nil {
 				return err
 			}
@@ -396,7 +376,7 @@ func (p *probe) drain() error {
 	}
 	moves, lost, err := p.trace.Read()
 	if err != nil {
-		p.addDoubt("the trace of migrations broke off: %v", err)
+		p.sample.Doubt(result.Suspect, "the trace of migrations broke off: %v", err)
 		err, p.trace, p.by = p.trace.Close(), nil, ""
 	}
 	p.moves, p.lost = append(p.moves, moves...), p.lost+lost

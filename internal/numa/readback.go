@@ -23,23 +23,11 @@ func (p *probe) readNodePages() map[int]int {
 		return nil
 	case err != nil:
 		if p.Row.Mem != Float {
-			p.addDoubt("the nodes of the buffer's pages are unknown: %v", err)
+			p.sample.Doubt(result.Suspect, "the nodes of the buffer's pages are unknown: %v", err)
 		}
 		return nil
 	}
 	return nodes
-}
-
-// byName returns the pages by the nodes' names, for JSON keys.
-func byName(nodes map[int]int) map[string]int {
-	if nodes == nil {
-		return nil
-	}
-	names := map[string]int{}
-	for node, pages := range nodes {
-		names[strconv.Itoa(node)] = pages
-	}
-	return names
 }
 
 // readBack reads back the buffer's pages and the settings.
@@ -57,20 +45,19 @@ func (p *probe) readBack() {
 func (p *probe) readPages() {
 	sizes, err := p.area.PageSizes(p.root)
 	if err != nil {
-		p.addDoubt("the sizes of the buffer's pages are unknown: %v", err)
+		p.sample.Doubt(result.Suspect, "the sizes of the buffer's pages are unknown: %v", err)
 		return
 	}
-	p.v.PageBytes = map[string]uint64{}
+	p.v.PageBytes = sizes
 	var all, other uint64
 	for size, bytes := range sizes {
-		p.v.PageBytes[strconv.FormatUint(size, 10)] = bytes
 		all += bytes
 		if huge := size > uint64(os.Getpagesize()); huge != (p.pages != linux.Pages4K) {
 			other += bytes
 		}
 	}
 	if other > 0 {
-		p.addDoubt("%.0f%% of the buffer is not in pages of the kind %s", 100*float64(other)/float64(all), p.pages)
+		p.sample.Doubt(result.Suspect, "%.0f%% of the buffer is not in pages of the kind %s", 100*float64(other)/float64(all), p.pages)
 	}
 }
 
@@ -80,9 +67,9 @@ func (p *probe) readNodes() {
 	if nodes == nil {
 		return
 	}
-	p.v.NodePages = byName(nodes)
+	p.v.NodePages = nodes
 	if absent := nodes[-1]; absent > 0 { // swapped out, or the rest of a huge page that the kernel did not give
-		p.addDoubt("%d pages of the buffer are not in memory", absent)
+		p.sample.Doubt(result.Suspect, "%d pages of the buffer are not in memory", absent)
 	}
 	elsewhere := 0
 	for node, pages := range nodes {
@@ -108,7 +95,7 @@ func (p *probe) readPolicy() {
 	}
 	policy, nodes, err := p.area.Policy()
 	if err != nil {
-		p.addDoubt("the buffer's memory policy is unknown: %v", err)
+		p.sample.Doubt(result.Suspect, "the buffer's memory policy is unknown: %v", err)
 		return
 	}
 	p.checkSame("the buffer's memory policy", asked, linux.FormatMempolicy(policy, nodes))
@@ -122,7 +109,7 @@ func (p *probe) checkScans() {
 		return
 	}
 	delay, _ := linux.ReadNUMAScan(p.root)
-	p.addDoubt("NUMA balancing never scanned this process (%.3g s of CPU time; the kernel starts at %.3g s)",
+	p.sample.Doubt(result.Suspect, "NUMA balancing never scanned this process (%.3g s of CPU time; the kernel starts at %.3g s)",
 		float64(linux.ThreadCPUTime())/1e9, delay)
 }
 
@@ -132,11 +119,11 @@ func (p *probe) checkBalancing() {
 	switch {
 	case errors.Is(err, linux.ErrNoNUMABalancing): // counts as 0: such a kernel does not balance
 	case err != nil:
-		p.addDoubt("%v", err)
+		p.sample.Doubt(result.Suspect, "%v", err)
 		return
 	default:
 		if first := p.v.BalancingRead; first != nil && *first != is {
-			p.addDoubt("NUMA balancing was %d at the start and %d at the end", *first, is)
+			p.sample.Doubt(result.Suspect, "NUMA balancing was %d at the start and %d at the end", *first, is)
 		}
 		p.v.BalancingRead = &is
 	}
@@ -155,7 +142,7 @@ func (p *probe) checkKnobs() {
 			}
 			is, err := setting.Read(p.root)
 			if err != nil {
-				p.addDoubt("--%s cannot be read back: %v", k.flag, err)
+				p.sample.Doubt(result.Suspect, "--%s cannot be read back: %v", k.flag, err)
 				continue
 			}
 			p.checkSame(setting.String(), duration(asked), duration(is))
@@ -174,12 +161,12 @@ func (p *probe) readPreferred() {
 		p.v.PreferredRead = &is
 		p.checkSame("preferred node", strconv.Itoa(asked), strconv.Itoa(is))
 	case asked != None:
-		p.addDoubt("the preferred node is unknown: %v", err)
+		p.sample.Doubt(result.Suspect, "the preferred node is unknown: %v", err)
 	}
 	if on := p.v.BalancingRead; on != nil {
 		if p.v.NoEffect = noEffect(p.Row, *on); p.v.NoEffect != "" {
 			p.sample.Placement.NoEffect = p.v.NoEffect
-			p.addDoubt("%s", p.v.NoEffect)
+			p.sample.Doubt(result.Suspect, "%s", p.v.NoEffect)
 		}
 	}
 }
@@ -207,8 +194,7 @@ func (p *probe) figures() {
 	}
 	p.v.CPUShare, p.v.NodeShare = shares(p.m, p.spans)
 	for cpu, share := range p.v.CPUShare {
-		number, _ := strconv.Atoi(cpu) // as shares wrote it
-		p.sample.CPUs = append(p.sample.CPUs, result.CPU{CPU: number, BusySeconds: share * p.sample.Seconds})
+		p.sample.CPUs = append(p.sample.CPUs, result.CPU{CPU: cpu, BusySeconds: share * p.sample.Seconds})
 	}
 	slices.SortFunc(p.sample.CPUs, func(a, b result.CPU) int { return cmp.Compare(a.CPU, b.CPU) })
 
@@ -216,7 +202,7 @@ func (p *probe) figures() {
 	if p.by != "" {
 		moves, by = within(p.spans, p.moves), p.by
 		if len(own) > len(moves) { // the moves that the probe saw did happen
-			p.addDoubt("the trace shows %d migrations, but the probe itself saw %d", len(moves), len(own))
+			p.sample.Doubt(result.Suspect, "the trace shows %d migrations, but the probe itself saw %d", len(moves), len(own))
 		}
 	}
 	for _, move := range moves {
@@ -233,7 +219,7 @@ func (p *probe) figures() {
 		migrations.Worse = &w
 	}
 	if migrations.Lost > 0 {
-		p.addDoubt("%d records of migrations were lost", migrations.Lost)
+		p.sample.Doubt(result.Suspect, "%d records of migrations were lost", migrations.Lost)
 	}
 	p.v.Migrations = migrations
 }
@@ -248,9 +234,4 @@ func (p *probe) classified(moves []perf.Move, by perf.Method, lost uint64) *resu
 // checkSame counts a read-back, with a Mismatch if the values differ.
 func (p *probe) checkSame(what, asked, got string) {
 	p.sample.Placement.Check(asked == got, "%v", placement.Mismatch{What: what, Asked: asked, Got: got})
-}
-
-// addDoubt makes the sample suspect.
-func (p *probe) addDoubt(format string, args ...any) {
-	p.sample.Doubts = append(p.sample.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf(format, args...)})
 }

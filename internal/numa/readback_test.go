@@ -64,13 +64,12 @@ func TestReadNodesAbsent(t *testing.T) {
 	p := &probe{m: m, area: area}
 	p.Row.Mem = Float
 	p.readNodes()
-	require.Equal(t, 3, p.v.NodePages["-1"], p.v.NodePages)
+	require.Equal(t, 3, p.v.NodePages[-1], p.v.NodePages)
 	require.Len(t, p.sample.Doubts, 1)
 	assert.Equal(t, "3 pages of the buffer are not in memory", p.sample.Doubts[0].Reason)
 	for node := range p.v.NodePages {
-		if node != "-1" {
-			p.Row.Mem, err = strconv.Atoi(node)
-			require.NoError(t, err)
+		if node != -1 {
+			p.Row.Mem = node
 		}
 	}
 	p.readNodes()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
 	"time"
 
 	"gorun/internal/child"
@@ -238,18 +237,13 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 	shares := map[int]float64{} // part of the time that the probe was on each CPU
 	v, probed := result.Typed[Figures](s)
 	if probed {
-		for text, part := range v.CPUShare {
-			cpu, err := strconv.Atoi(text)
-			if err != nil {
-				return err
-			}
+		for cpu, part := range v.CPUShare {
 			shares[cpu] = part * min(1, s.CPUSeconds()/loads[0].Seconds)
 		}
 	}
 	if ended := b.group.Ended(); ended || len(mismatches) > 0 {
-		s.Placement.Verified = s.Placement.Verified && len(mismatches) == 0
 		if err := b.stop(); ended && err != nil { // the error names the burner and its end
-			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
+			s.Doubt(result.Invalid, "%v", err)
 		}
 	}
 	had := result.Load{Requested: b.percent}
@@ -260,7 +254,7 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 		})
 	}
 	for _, reason := range load.Deviations(loads, shares) {
-		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: reason})
+		s.Doubt(result.Suspect, "%s", reason)
 	}
 	if !probed {
 		s.Values = result.FiguresOf(&loadFigures{Load: &had})

@@ -1,6 +1,7 @@
 package numa
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,13 +87,13 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 	s.SetBalancing = err
 }
 
-// Mark sets the reasons why rows cannot be measured or have no effect. It reports whether any row can be measured.
-func (s Support) Mark(rows []result.NumaRow) (some bool) {
+// Mark sets the reasons why rows cannot be measured or have no effect.
+func (s Support) Mark(rows []result.NumaRow) {
 	for i := range rows {
-		if rows[i].Unsupported = s.lack(rows[i]); rows[i].Unsupported != "" {
+		rows[i].Unsupported = cmp.Or(s.lackMemory(rows[i]), s.lackBalancing(rows[i]), s.lackPreferred(rows[i]))
+		if rows[i].Unsupported != "" {
 			continue
 		}
-		some = true
 		if balancing := rows[i].NUMABalancing; s.Unread == nil || balancing != KeepSetting {
 			if balancing == KeepSetting {
 				balancing = s.Balancing
@@ -100,7 +101,6 @@ func (s Support) Mark(rows []result.NumaRow) (some bool) {
 			rows[i].NoEffect = noEffect(rows[i], balancing)
 		}
 	}
-	return some
 }
 
 // noEffect returns the part of a row that the kernel accepts but ignores while NUMA balancing has this value; "" if
@@ -110,16 +110,6 @@ func noEffect(row result.NumaRow, balancing int) string {
 		return ""
 	}
 	return linux.PreferredNodeIgnored
-}
-
-// lack returns why a row cannot be measured; "" if it can.
-func (s Support) lack(row result.NumaRow) string {
-	for _, lack := range []func(result.NumaRow) string{s.lackMemory, s.lackBalancing, s.lackPreferred} {
-		if why := lack(row); why != "" {
-			return why
-		}
-	}
-	return ""
 }
 
 func (s Support) lackMemory(row result.NumaRow) string {

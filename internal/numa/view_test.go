@@ -102,10 +102,10 @@ func TestFiguresWithoutProbe(t *testing.T) {
 }
 
 func TestMemShare(t *testing.T) {
-	share := map[string]float64{"0": 0.25, "1": 0.75}
-	assert.Nil(t, memShare(&Figures{NodePages: map[string]int{"0": 1}}))
+	share := map[int]float64{0: 0.25, 1: 0.75}
+	assert.Nil(t, memShare(&Figures{NodePages: map[int]int{0: 1}}))
 	assert.Nil(t, memShare(&Figures{NodeShare: share}))
-	assert.InDelta(t, 0.25, *memShare(&Figures{NodeShare: share, NodePages: map[string]int{"0": 8}}), 1e-9)
-	assert.InDelta(t, 0.625, *memShare(&Figures{NodeShare: share, NodePages: map[string]int{"0": 4, "1": 12}}), 1e-9)
-	assert.InDelta(t, 0, *memShare(&Figures{NodeShare: share, NodePages: map[string]int{"2": 8}}), 1e-9)
+	assert.InDelta(t, 0.25, *memShare(&Figures{NodeShare: share, NodePages: map[int]int{0: 8}}), 1e-9)
+	assert.InDelta(t, 0.625, *memShare(&Figures{NodeShare: share, NodePages: map[int]int{0: 4, 1: 12}}), 1e-9)
+	assert.InDelta(t, 0, *memShare(&Figures{NodeShare: share, NodePages: map[int]int{2: 8}}), 1e-9)
 }

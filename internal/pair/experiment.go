@@ -66,7 +66,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 type sampler struct{ self child.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return c.measure(ctx, s.self, func([]int) error { return nil })
+	return c.measure(ctx, s.self, nil)
 }
 func (s sampler) Close() error { return nil }
 
@@ -113,12 +113,9 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 			return pair, 0, hint.Usage(hint.With(errors.New("a pair is two CPUs, A and B, which may be the same"),
 				"gorun pair 0 1, or gorun pair --auto for one pair of each relation"))
 		}
-		for i, cpu := range []*int{&pair.A, &pair.B} {
-			if *cpu, err = m.One(words[i]); err != nil {
-				return pair, 0, hint.Usagef("CPU %c %s: %w", 'A'+i, words[i], err)
-			}
+		if pair, err = m.Pair(words[0], words[1]); err != nil {
+			return pair, 0, err
 		}
-		pair.Relation = m.Relation(pair.A, pair.B)
 		words = words[2:]
 	}
 	switch {
@@ -174,11 +171,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	measured := 0
 	for i, p := range pairs {
-		if lacking := rows[i].Lacking; lacking != "" {
-			r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: p.Relation.String(), Lacking: lacking})
+		c := f.cell(m, p, rows[i].Loops, spec.ArrayBytes)
+		r.Cells = append(r.Cells, c)
+		if c.Lacking != "" {
 			continue
 		}
-		r.Cells = append(r.Cells, f.cell(m, p, rows[i].Loops, spec.ArrayBytes))
 		measured++
 		if rows[i].Loops != spec.Loops {
 			spec.Loops = loops // 0 if LOOPS is not given
@@ -206,16 +203,14 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 // cell returns the cell of a pair. Pairs may have different numbers of loops, so cells are compared by the time of one
 // loop.
 func (f *flags) cell(m experiment.Machine, p topology.CPUPair, each, arrayBytes uint64) experiment.Cell[Cell] {
-	a, b, loops := strconv.Itoa(p.A), strconv.Itoa(p.B), strconv.FormatUint(each, 10)
-	relation, cpus := p.Relation.String(), experiment.PairCPUs(p)
-	c := experiment.Cell[Cell]{
-		Do:      Cell{CPUPair: p, Work: f.work, Loops: each, ArrayBytes: arrayBytes, Interval: f.interval},
-		Name:    relation,
-		Flags:   map[string]string{"pair": cpus["pair"].List, "relation": relation, "loops": loops, "work": f.work},
-		CPUs:    cpus,
-		Command: []string{"pair", a, b, loops, "--work", f.work, "--cpus", m.CPUs.String()},
-		Running: fmt.Sprintf("CPUs %d and %d", p.A, p.B),
+	c := experiment.PairCell[Cell](p)
+	if c.Lacking != "" {
+		return c
 	}
+	loops := strconv.FormatUint(each, 10)
+	c.Do = Cell{CPUPair: p, Work: f.work, Loops: each, ArrayBytes: arrayBytes, Interval: f.interval}
+	c.Flags["loops"], c.Flags["work"] = loops, f.work
+	c.Command = []string{"pair", strconv.Itoa(p.A), strconv.Itoa(p.B), loops, "--work", f.work, "--cpus", m.CPUs.String()}
 	if f.interval > 0 {
 		c.Command = append(c.Command, "--interval", f.interval.String())
 	}

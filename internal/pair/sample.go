@@ -94,13 +94,10 @@ func percentiles(trips []csrc.Latency) *Percentiles {
 	return &Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
 }
 
-// measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. It calls ready when both
-// are ready to start. When ctx ends, the sample is partial.
+// measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. It calls
+// ready, if there is one, when both are ready to start. When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
-	work, err := catalog.Find(Works, "work", c.Work)
-	if err != nil {
-		return s, err
-	}
+	work, _ := catalog.Find(Works, "work", c.Work)
 	members := make([]process.Member, 2)
 	for i, cpu := range []int{c.A, c.B} {
 		members[i] = process.Member{CPUs: cpuset.Of(cpu), Member: child.Member{
@@ -118,7 +115,10 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 		if c.Interval > 0 {
 			intervals = watch(pids, c.Interval)
 		}
-		return ready(started)
+		if ready != nil {
+			return ready(started)
+		}
+		return nil
 	})
 	var parts []Interval
 	if intervals != nil {
@@ -186,7 +186,6 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 	if least > 0 {
 		v.NsPerLoop = 1e9 * s.Seconds / float64(least)
 	}
-	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values = result.FiguresOf(&v)
 	return s
 }

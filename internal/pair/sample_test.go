@@ -152,12 +152,3 @@ func TestPercentiles(t *testing.T) {
 		{NS: 1, Count: 501}, {NS: 2, Count: 400}, {NS: 3, Count: 90}, {NS: 4, Count: 7}, {NS: 5, Count: 2},
 	}))
 }
-
-// machine has nodes of two LLCs of two cores of two threads.
-func machine(nodes int) *topology.Machine {
-	m := &topology.Machine{}
-	for cpu := range nodes * 8 {
-		m.CPUs = append(m.CPUs, topology.CPU{CPU: cpu, Core: cpu / 2, LLC: cpu / 4, Node: cpu / 8, Online: true})
-	}
-	return m
-}

@@ -87,14 +87,13 @@ func (s *Setting) ApplyAll(pid int) (restore func() error, err error) {
 // it is in their cpusets, and only then can a thread be moved to it (cpuset_hotplug_workfn, kernel/cgroup/cpuset.c). It tries
 // this with a thread of its own, which ends.
 func Usable(cpus cpuset.Set) bool {
-	usable := make(chan bool)
-	go func() {
-		runtime.LockOSThread() // without an unlock
+	var is cpuset.Set
+	err := OnThread(func() error {
 		err := linux.SetAffinity(0, cpus)
-		is, _ := linux.GetAffinity(0) // it works if the call before did
-		usable <- err == nil && cpus.Minus(is).Empty() || err != nil && !errors.Is(err, syscall.EINVAL)
-	}()
-	return <-usable
+		is, _ = linux.GetAffinity(0) // it works if the call before did
+		return err
+	})
+	return err == nil && cpus.Minus(is).Empty() || err != nil && !errors.Is(err, syscall.EINVAL)
 }
 
 // Confine sets the affinity of every thread of this process; new threads inherit it. The returned function restores

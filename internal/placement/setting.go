@@ -257,13 +257,16 @@ func (s *Setting) place(tid int) error {
 }
 
 // Try applies the setting to a temporary thread, and returns the kernel's refusal.
-func (s *Setting) Try() error {
-	tried := make(chan error)
+func (s *Setting) Try() error { return OnThread(func() error { return s.place(0) }) }
+
+// OnThread does work on a new thread, which ends with its settings when the work is done.
+func OnThread(work func() error) error {
+	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // it ends locked
-		tried <- s.place(0)
+		runtime.LockOSThread() // without an unlock
+		done <- work()
 	}()
-	return <-tried
+	return <-done
 }
 
 func (s *Setting) verify(tid int) error {

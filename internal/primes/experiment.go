@@ -120,7 +120,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 }
 
 func (f *flags) Validate() error {
-	if _, _, err := Lookup(f.method, f.kernel); err != nil {
+	if _, err := Lookup(f.method, f.kernel); err != nil {
 		return hint.Flag("kernel", f.kernel, err)
 	}
 	switch {
@@ -161,14 +161,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	_, kernel, err := Lookup(f.method, f.kernel)
-	if err != nil {
-		return r, err
-	}
-	split, err := LookupSplit(f.split)
-	if err != nil {
-		return r, err
-	}
+	kernel, _ := Lookup(f.method, f.kernel) // Validate has looked it up
+	split, _ := LookupSplit(f.split)        // a choice
 	if split.Faulty {
 		r.Warnings = append(r.Warnings, result.Warning{
 			Code:    "faulty-split",

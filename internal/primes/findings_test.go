@@ -38,44 +38,24 @@ func TestExplain(t *testing.T) {
 			s.Seconds, s.UserSeconds, s.SystemSeconds = 50e-6, 60e-6, 0
 			s.Workers.Seconds.Max = 20e-6
 		},
-		"unexplained": func(_ *Cell, s *result.Sample) {
-			s.UserSeconds = 20
-		},
-		"serial": func(set *Cell, s *result.Sample) {
-			set.Serial, s.UserSeconds = true, 9.9
-		},
-		"few-workers": func(set *Cell, s *result.Sample) {
-			set.Workers, s.UserSeconds = 3, 29
-		},
-		"gomaxprocs": func(set *Cell, s *result.Sample) {
-			set.GOMAXPROCS, s.UserSeconds = 2, 19.8
-		},
-		"few-pinned-cpus": func(set *Cell, s *result.Sample) {
-			set.Plan.Policy.PinCPUs, s.UserSeconds = []int{0}, 9.9
-		},
-		"pinned-turns": func(set *Cell, s *result.Sample) {
-			set.Plan.Policy.PinCPUs, s.UserSeconds = []int{0, 1, 2, 3}, 29
-		},
+		"unexplained":     func(_ *Cell, s *result.Sample) { s.UserSeconds = 20 },
+		"serial":          func(set *Cell, s *result.Sample) { set.Serial, s.UserSeconds = true, 9.9 },
+		"few-workers":     func(set *Cell, s *result.Sample) { set.Workers, s.UserSeconds = 3, 29 },
+		"gomaxprocs":      func(set *Cell, s *result.Sample) { set.GOMAXPROCS, s.UserSeconds = 2, 19.8 },
+		"few-pinned-cpus": func(set *Cell, s *result.Sample) { set.Plan.Policy.PinCPUs, s.UserSeconds = []int{0}, 9.9 },
+		"pinned-turns":    func(set *Cell, s *result.Sample) { set.Plan.Policy.PinCPUs, s.UserSeconds = []int{0, 1, 2, 3}, 29 },
 		"imbalance": func(set *Cell, s *result.Sample) {
 			set.Workers, s.UserSeconds = 4, 28
 			s.Workers.Seconds.Max = 10
 		},
-		"leak": func(set *Cell, s *result.Sample) {
-			set.Plan.Policy.PinCPUs, s.Workers.OffCPU = []int{0, 1, 2, 3}, &off
-		},
+		"leak": func(set *Cell, s *result.Sample) { set.Plan.Policy.PinCPUs, s.Workers.OffCPU = []int{0, 1, 2, 3}, &off },
 		"thread-pins": func(set *Cell, s *result.Sample) {
 			set.Plan.Policy.PinThread = true
 			s.CPUs[3] = result.CPU{CPU: 3}
 		},
-		"system-time": func(_ *Cell, s *result.Sample) {
-			s.UserSeconds, s.SystemSeconds = 20, 19
-		},
-		"steal": func(_ *Cell, s *result.Sample) {
-			s.Quality.Signals.StealSeconds = number(4)
-		},
-		"other-programs": func(_ *Cell, s *result.Sample) {
-			s.Quality.Signals.OtherSeconds = number(4)
-		},
+		"system-time":    func(_ *Cell, s *result.Sample) { s.UserSeconds, s.SystemSeconds = 20, 19 },
+		"steal":          func(_ *Cell, s *result.Sample) { s.Quality.Signals.StealSeconds = number(4) },
+		"other-programs": func(_ *Cell, s *result.Sample) { s.Quality.Signals.OtherSeconds = number(4) },
 		"throttled": func(set *Cell, s *result.Sample) {
 			s.Quality.Signals.ThrottledSeconds = number(20)
 			set.Workers, s.UserSeconds, s.Workers.Seconds.Max = 4, 18.5, 10 // else the slowest worker is blamed

@@ -79,26 +79,26 @@ func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
 // Entry implements catalog.Entry.
 func (k Kernel) Entry() (name, usage string) { return k.Name, k.Usage }
 
-// Lookup returns the method and kernel with these names; Auto is the method's best kernel on this CPU. The error lists
+// Lookup returns the kernel of a method with these names; Auto is the method's best kernel on this CPU. The error lists
 // the existing names, and wraps errors.ErrUnsupported if the CPU does not support the kernel.
-func Lookup(method, kernel string) (Method, Kernel, error) {
+func Lookup(method, kernel string) (Kernel, error) {
 	m, err := catalog.Find(Methods, "method", method)
 	if err != nil {
-		return Method{}, Kernel{}, err
+		return Kernel{}, err
 	}
 	if kernel == Auto {
-		return m, m.available()[0], nil
+		return m.available()[0], nil
 	}
 	k, err := catalog.Find(m.Kernels, "kernel", kernel)
 	switch {
 	case err != nil:
-		return Method{}, Kernel{}, fmt.Errorf("unknown kernel %q: method %s has %s, %s",
+		return Kernel{}, fmt.Errorf("unknown kernel %q: method %s has %s, %s",
 			kernel, m.Name, Auto, catalog.List(m.Kernels))
 	case !k.available():
-		return Method{}, Kernel{}, fmt.Errorf("kernel %s of method %s needs %s (usable here: %s): %w",
+		return Kernel{}, fmt.Errorf("kernel %s of method %s needs %s (usable here: %s): %w",
 			k.Name, m.Name, k.Requires, catalog.List(m.available()), errors.ErrUnsupported)
 	}
-	return m, k, nil
+	return k, nil
 }
 
 // KernelWords lists a method's kernels for completion, Auto first; none for an unknown method.

@@ -16,14 +16,14 @@ func TestLookupOfAKernelThatTheCPULacks(t *testing.T) {
 		{Name: "go"},
 	}}}
 
-	_, k, err := Lookup("m", Auto)
+	k, err := Lookup("m", Auto)
 	require.NoError(t, err)
 	assert.Equal(t, "go", k.Name)
 
-	_, _, err = Lookup("m", "fast")
+	_, err = Lookup("m", "fast")
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	assert.ErrorContains(t, err, "kernel fast of method m needs AVX-1024 (usable here: go)")
-	_, _, err = Lookup("m", "slow")
+	_, err = Lookup("m", "slow")
 	require.EqualError(t, err, `unknown kernel "slow": method m has auto, fast, go`)
 	assert.NotErrorIs(t, err, errors.ErrUnsupported)
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"runtime"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -56,7 +58,7 @@ type Pool struct {
 // Open builds the tables, and opens the plan on this machine. cpuLimit is the highest CPU number of the machine plus
 // one.
 func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
-	_, kernel, err := Lookup(opts.Method, opts.Kernel)
+	kernel, err := Lookup(opts.Method, opts.Kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -92,16 +94,7 @@ func (p *Pool) Live() result.Live {
 // and what they did is in the sample, marked partial. An error means that a thread could not be restored.
 func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	p.stop.Store(false)
-	stopped := make(chan struct{})
-	notStopped := context.AfterFunc(ctx, func() {
-		p.stop.Store(true)
-		close(stopped)
-	})
-	defer func() {
-		if !notStopped() {
-			<-stopped // otherwise it would stop the next sample
-		}
-	}()
+	defer measure.Until(ctx, func() { p.stop.Store(true) })()
 	busy := p.meter.read()
 	for i := range p.meter.slots {
 		p.meter.slots[i].readBack.Store(0) // at the first checkpoint on each CPU
@@ -213,33 +206,31 @@ func (p *pass) runWorker(i int) {
 
 // runSerial runs the workers one after another. They share a new goroutine, since its thread may have to end with it.
 func (p *pass) runSerial() {
-	p.ended.init()
-	go func() {
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		for i := 0; i < p.opts.Workers && !p.stop.Load(); i++ {
 			seat := p.placer.Enter(i)
 			p.work(i, &seat)
 			p.placer.Leave(seat)
 		}
-		p.ended.pass()
-	}()
-	p.ended.await(1)
+	})
+	ended.Wait()
 }
 
 // runExecutors gives each CPU of the plan one locked and pinned thread, which takes workers from a queue.
 func (p *pass) runExecutors() {
-	p.ended.init()
+	var ended sync.WaitGroup
 	var queue atomic.Int64
 	for e := range p.plan.Executors {
-		go func() {
+		ended.Go(func() {
 			seat := p.placer.EnterExecutor(e)
 			for i := int(queue.Add(1)) - 1; i < p.opts.Workers && !p.stop.Load(); i = int(queue.Add(1)) - 1 {
 				p.work(i, &seat)
 			}
 			p.placer.Leave(seat)
-			p.ended.pass()
-		}()
+		})
 	}
-	p.ended.await(int64(len(p.plan.Executors)))
+	ended.Wait()
 }
 
 // turnstile counts the goroutines that pass, and wakes the one that waits for a number of them, with one atomic

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -240,33 +239,6 @@ func TestPoolShowsTheLeak(t *testing.T) {
 	leaky.Lock = true
 	s := sample(t, opts, leaky)
 	assert.Zero(t, *s.Workers.OffCPU, "with the lock every worker ends where it was pinned")
-}
-
-// After a run every thread has the process's initial mask.
-func TestPoolLeavesTheThreads(t *testing.T) {
-	want := masks(t)[os.Getpid()]
-	for _, policy := range []placement.Policy{
-		{PinCPUs: allowed(t).List()[:1]}, {PinThread: true}, {Lock: true, PinCPUs: allowed(t).List()[:1]},
-	} {
-		sample(t, Options{Limit: 20000, Workers: 100}, policy)
-		for tid, mask := range masks(t) {
-			assert.Equal(t, want, mask, "thread %d after %v", tid, policy)
-		}
-	}
-}
-
-// masks returns the threads' masks as the kernel reports them.
-func masks(t *testing.T) map[int]string {
-	t.Helper()
-	tids, err := linux.Tasks()
-	require.NoError(t, err)
-	all := map[int]string{}
-	for _, tid := range tids {
-		if mask, err := linux.GetAffinity(tid); err == nil { // else it has ended
-			all[tid] = mask.String()
-		}
-	}
-	return all
 }
 
 // A barrier holds all workers until all have started: as many threads are alive as there are locked workers.

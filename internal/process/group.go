@@ -43,8 +43,8 @@ type Done[A any] struct {
 	Mismatches []string      // the first differences
 }
 
-// RunGroup starts the processes, releases them when all are ready, and returns their answers. It calls ready with their
-// PIDs before it releases them. When ctx ends they answer with their work so far; when one fails the others are ended
+// RunGroup starts the processes, releases them when all are ready, and returns their answers. It calls ready, if there is
+// one, with their PIDs before it releases them. When ctx ends they answer with their work so far; when one fails the others are ended
 // too. All have ended when it returns, and they also end if this process is killed.
 func RunGroup[A any](ctx context.Context, self child.Self, command string, members []Member,
 	ready func(pids []int) error,
@@ -88,7 +88,10 @@ func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared,
 			})...)
 		}
 		monitor := placement.Watch(threads...)
-		if err = ready(g.PIDs()); err == nil {
+		if ready != nil {
+			err = ready(g.PIDs())
+		}
+		if err == nil {
 			shared.Open()
 			answers, err = child.ReceiveAll[answered[A]](g)
 		}

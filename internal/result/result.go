@@ -176,14 +176,16 @@ type Placement struct {
 func (p *Placement) Add(checked int, mismatches []string) {
 	p.Checked += checked
 	p.Mismatches = append(p.Mismatches, mismatches...)
+	p.Verified = len(p.Mismatches) == 0
 }
 
 // Check adds a read-back, and a difference if it is not as requested.
 func (p *Placement) Check(as bool, format string, args ...any) {
-	p.Checked++
+	var mismatches []string
 	if !as {
-		p.Mismatches = append(p.Mismatches, fmt.Sprintf(format, args...))
+		mismatches = []string{fmt.Sprintf(format, args...)}
 	}
+	p.Add(1, mismatches)
 }
 
 // Verdict is the trustworthiness of a sample.
@@ -201,6 +203,11 @@ type Doubt struct {
 	Verdict Verdict
 	Reason  string
 	Hint    string // what to do about it; "": nothing
+}
+
+// Doubt adds a reason against the sample.
+func (s *Sample) Doubt(verdict Verdict, format string, args ...any) {
+	s.Doubts = append(s.Doubts, Doubt{Verdict: verdict, Reason: fmt.Sprintf(format, args...)})
 }
 
 // Quality holds the disturbances of a sample and the verdict that follows from them.

@@ -182,6 +182,16 @@ func (m *Machine) NodeNumbers() (numbers cpuset.Set) {
 	return numbers
 }
 
+// NodesWith returns the nodes that have some of the CPUs.
+func (m *Machine) NodesWith(cpus cpuset.Set) (nodes cpuset.Set) {
+	for _, n := range m.Nodes {
+		if !m.NodeCPUs(n.Node).Intersect(cpus).Empty() {
+			nodes = nodes.With(n.Node)
+		}
+	}
+	return nodes
+}
+
 // NodeCPUs returns the online CPUs of a node by number.
 func (m *Machine) NodeCPUs(node int) cpuset.Set {
 	return m.Where(func(c CPU) bool { return c.Online && c.Node == node })

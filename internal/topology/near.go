@@ -90,28 +90,39 @@ func (m *Machine) farNodes(term string, d Device, among cpuset.Set) (cpuset.Set,
 	return far, nil
 }
 
-// SelectNodes returns the memory nodes of a comma-joined list of kernel ranges, near:DEVICE and far:DEVICE. The
-// farthest nodes are chosen out of among; the others may be any, even absent ones. Errors about a device are a
-// *SelectError, those about a range wrap cpuset.ErrSyntax.
-func (m *Machine) SelectNodes(list string, among cpuset.Set) (cpuset.Set, error) {
-	var nodes cpuset.Set
+// SelectNodes returns the nodes of a comma-joined list of kernel ranges, near:DEVICE and far:DEVICE, at least one. All must be
+// among the possible ones, out of which the farthest are chosen; lacks is what the others have, after "node 1 has". Every
+// error is a *SelectError.
+func (m *Machine) SelectNodes(list string, possible cpuset.Set, lacks string) (nodes cpuset.Set, err error) {
+	there := m.NodeNumbers()
 	for term := range strings.SplitSeq(list, ",") {
 		term = strings.TrimSpace(term)
-		selector, name, ok := cutDevice(term)
-		var some cpuset.Set
-		var err error
-		switch {
-		case !ok:
-			some, err = cpuset.Parse(term)
-		default:
-			some, err = m.nodesOfDevice(term, selector, name, among)
+		some, err := cpuset.Parse(term)
+		if selector, name, ok := cutDevice(term); ok {
+			if some, err = m.nodesOfDevice(term, selector, name, possible); err != nil {
+				return nodes, err
+			}
 		}
-		if err != nil {
-			return cpuset.Set{}, err
+		absent, lacking := some.Minus(there), some.Minus(possible)
+		switch {
+		case err != nil || some.Empty():
+			return nodes, &SelectError{
+				term, fmt.Sprintf("%q is not a node", term),
+				"write nodes, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes " + there.String(),
+			}
+		case !absent.Empty():
+			return nodes, &SelectError{term, fmt.Sprintf("this machine has no node %d", absent.First()), "it has nodes " + there.String()}
+		case !lacking.Empty():
+			return nodes, &SelectError{term, fmt.Sprintf("node %d has %s", lacking.First(), lacks), "there are nodes " + possible.String()}
 		}
 		nodes = nodes.Union(some)
 	}
 	return nodes, nil
+}
+
+// SelectMemory returns nodes as SelectNodes does, all of which have memory.
+func (m *Machine) SelectMemory(list string) (cpuset.Set, error) {
+	return m.SelectNodes(list, m.MemoryNodes(), "no memory")
 }
 
 func (m *Machine) nodesOfDevice(term, selector, name string, among cpuset.Set) (cpuset.Set, error) {
@@ -137,7 +148,7 @@ func (m *Machine) CompleteNodes(list string) []string {
 	for _, selector := range []string{nearDevice, farDevice} {
 		for _, name := range m.deviceNames() {
 			word := selector + ":" + name
-			if _, err := m.SelectNodes(word, m.NodeNumbers()); err == nil && strings.HasPrefix(word, last) {
+			if _, err := m.SelectNodes(word, m.NodeNumbers(), ""); err == nil && strings.HasPrefix(word, last) {
 				words = append(words, before+word)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/hint"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
@@ -126,28 +127,42 @@ func TestFarIsNotLocal(t *testing.T) {
 }
 
 func TestSelectNodes(t *testing.T) {
-	m := hosts.Machine(t, "devices")
-	for list, want := range map[string]string{
-		"near:ens5": "3", "far:ens5": "0-1", "near:ens5, near:nvme0": "0,3", "1,far:sda": "0-1", "2-9": "2-9",
+	for _, c := range []struct{ host, list, possible, want, hint string }{
+		{"devices", "near:ens5", "0-3", "3", ""},
+		{"devices", "far:ens5", "0-3", "0-1", ""},
+		{"devices", "far:ens5", "2-3", "2", ""}, // the farthest of those that will do
+		{"devices", "near:ens5, near:nvme0", "0-3", "0,3", ""},
+		{"devices", "1,far:sda", "0-3", "0-1", ""},
+		{"qemu-numa2", "1,0,1", "0-1", "0-1", ""},
+		{"sparse-ids", "0-8:1/8", "0,8", "0,8", ""},
+
+		{"devices", "far:ens5", "3", "far:ens5: no other usable node is farther from ens5 than node 3, its own", "gorun topo"},
+		{"devices", "near:eth9", "0-3", "there is no device eth9", "ens5"},
+		{"devices", "near:eno1", "0-3", "near:eno1: the firmware does not say on which node eno1 is", "node:N"},
+		{"qemu-numa2", "0-3", "0-1", "this machine has no node 2", "it has nodes 0-1"},
+		{"qemu-numa2", "0-1", "0", "node 1 has no memory", "there are nodes 0"},
+		{"qemu-numa2", "0,", "0-1", `"" is not a node`, "near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1"},
+		{"qemu-numa2", "local", "0-1", `"local" is not a node`, "write nodes"},
+		{"qemu-numa2", "-1", "0-1", `"-1" is not a node`, "write nodes"},
 	} {
-		nodes, err := m.SelectNodes(list, cpuset.Range(0, 3))
-		require.NoError(t, err, list)
-		assert.Equal(t, want, nodes.String(), list)
+		possible, err := cpuset.Parse(c.possible)
+		require.NoError(t, err)
+		nodes, err := hosts.Machine(t, c.host).SelectNodes(c.list, possible, "no memory")
+		got := nodes.String()
+		if err != nil {
+			require.ErrorAs(t, err, new(*topology.SelectError), c.list)
+			got = err.Error()
+		}
+		assert.Equal(t, c.want, got, "%s of %s", c.list, c.host)
+		assert.Contains(t, hint.Of(err), c.hint)
 	}
-	nodes, err := m.SelectNodes("far:ens5", cpuset.Of(2, 3))
+	nodes, err := hosts.Machine(t, "qemu-memoryless").SelectMemory("0")
 	require.NoError(t, err)
-	assert.Equal(t, "2", nodes.String(), "the farthest of those that will do")
-	_, err = m.SelectNodes("far:ens5", cpuset.Of(3))
-	require.ErrorContains(t, err, "no other usable node is farther")
-	for _, list := range []string{"near:eth9", "near:eno1", "far:eno1"} {
-		_, err := m.SelectNodes(list, cpuset.Range(0, 3))
-		require.ErrorAs(t, err, new(*topology.SelectError), list)
-	}
-	_, err = m.SelectNodes("x", cpuset.Set{})
-	require.ErrorIs(t, err, cpuset.ErrSyntax)
+	assert.Equal(t, "0", nodes.String())
+	_, err = hosts.Machine(t, "qemu-memoryless").SelectMemory("1")
+	require.EqualError(t, err, "node 1 has no memory")
 }
 
-// If distances are unknown, a node itself is near and another one far.
 func TestByDistance(t *testing.T) {
 	m := &topology.Machine{Nodes: []topology.Node{{Node: 0}, {Node: 3}, {Node: 5}}}
 	assert.Equal(t, []int{3, 0}, m.ByDistance(3, []int{0, 3, 5}))
@@ -166,7 +181,7 @@ func TestCompleteDevices(t *testing.T) {
 	assert.Equal(t, []string{"ens5", "ens5v0", "ens5v1", "ens5v2", "ens5v3", "eno1"}, m.CompleteDevices("e"))
 	assert.Equal(t, []string{"1,near:sda", "1,near:sdb", "1,near:sdc"}, m.CompleteNodes("1,near:s"))
 	for _, word := range m.CompleteNodes("") {
-		_, err := m.SelectNodes(word, cpuset.Range(0, 3))
+		_, err := m.SelectNodes(word, cpuset.Range(0, 3), "")
 		assert.NoError(t, err, word)
 		assert.True(t, strings.HasPrefix(word, "near:") || strings.HasPrefix(word, "far:"))
 	}
