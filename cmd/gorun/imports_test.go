@@ -47,7 +47,7 @@ const mayImport = `
 	output              hint
 	pair                bytesize catalog child column cpuset csrc experiment hint linux matrix measure process render/view result table topology
 	perf                hint linux result sysfs topology
-	placement           cpuset csrc linux perf
+	placement           cpuset csrc linux perf sysfs
 	primes              catalog column cpuset experiment hint linux measure placement result units
 	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
-
-	"gorun/internal/child"
 )
 
 // Only the main goroutine runs on the main thread. The main thread cannot end before the process does, so it must never get a
@@ -24,8 +22,8 @@ func main() {
 // begin executes a command line, of a user or of gorun itself, and returns the exit code.
 func begin(args []string) int {
 	ctx, _ := signal.NotifyContext(context.Background(), heeded()...)
-	if c, rest, ok := child.Find(inner[:], args); ok {
-		return finish(os.Stderr, c.Run(ctx, os.Stdin, os.Stdout, rest))
+	if len(args) > 0 && inner[args[0]] != nil {
+		return finish(os.Stderr, inner[args[0]](ctx, os.Stdin, os.Stdout))
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing returns EPIPE and open files are closed
 	return execute(ctx, args, defaultEnv())

@@ -135,38 +135,17 @@ func ending(err error) error {
 	return err
 }
 
-// Command is a command for processes that gorun starts itself.
-type Command struct {
-	Name string // its first argument
-	Run  Body
-}
-
-// Body executes such a command, with the process's stdin and stdout and the arguments after the command's name.
-type Body func(ctx context.Context, in io.Reader, out io.Writer, args []string) error
-
-// Find returns the command that the first argument names, and the arguments after it.
-func Find(commands []Command, args []string) (c Command, rest []string, ok bool) {
-	for _, c := range commands {
-		if len(args) > 0 && c.Name == args[0] {
-			return c, args[1:], true
-		}
+// Answer is the body of a process that Ask starts: it reads the request from in and prints what answer returns to out.
+func Answer[Q, A any](ctx context.Context, in io.Reader, out io.Writer, answer func(context.Context, Q) (A, error)) error {
+	request, err := read[Q](in)
+	if err != nil {
+		return err
 	}
-	return Command{}, nil, false
-}
-
-// Answer returns the body of a command that Ask starts: it reads the request and prints what answer returns.
-func Answer[Q, A any](answer func(context.Context, Q) (A, error)) Body {
-	return func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
-		request, err := read[Q](in)
-		if err != nil {
-			return err
-		}
-		a, err := answer(ctx, request)
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(out).Encode(a)
+	a, err := answer(ctx, request)
+	if err != nil {
+		return err
 	}
+	return json.NewEncoder(out).Encode(a)
 }
 
 // ErrRequest is wrapped by the error of a process that got no valid request.

@@ -162,7 +162,7 @@ func ReceiveAll[A any](g *Group) ([]*A, error) {
 func receive[A any](m *member) (*A, error) {
 	var got message[A]
 	if err := m.messages.Decode(&got); err != nil {
-		if how := m.ended(err); how != nil {
+		if how := m.ended(); how != nil {
 			err = how
 		}
 		if said, _, _ := strings.Cut(strings.TrimSpace(m.stderr.String()), "\n"); said != "" {
@@ -179,14 +179,10 @@ func receive[A any](m *member) (*A, error) {
 	return got.Answer, nil
 }
 
-// ended waits for the end of a member whose messages ended with err. It returns the error with which the process ended,
-// or nil if that adds nothing to err.
-func (m *member) ended(err error) error {
-	patience := m.process.WaitDelay
-	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		patience = 0 // it is still running, but sends invalid messages
-	}
-	kill := time.AfterFunc(patience, func() { _ = m.process.Process.Kill() })
+// ended waits for the end of a member whose messages ended. It returns the error with which the process ended; nil if it had to
+// be killed.
+func (m *member) ended() error {
+	kill := time.AfterFunc(m.process.WaitDelay, func() { _ = m.process.Process.Kill() })
 	how := m.process.Wait()
 	if !kill.Stop() {
 		return nil

@@ -3,7 +3,6 @@ package command
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,7 +11,6 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/tests/hosts"
 )
@@ -52,27 +50,19 @@ func recorded(t *testing.T, name string) experiment.Machine {
 	return experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: hosts.Root(t, name)}
 }
 
+// All CPUs are what a command inherits.
 func TestResolve(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
-	r, err := resolve(t, m, "--placement", "node-remote", "--nice", "5", "--sched", "batch", "./server", "--port", "80")
+	r, err := resolve(t, m, "x")
 	require.NoError(t, err)
-	require.Len(t, r.Cells, 1)
-	cell := r.Cells[0]
-	assert.Equal(t, []string{"./server", "--port", "80"}, cell.Do.Argv)
-	assert.Equal(t, "0-3", cell.CPUs["cpus"].List)
-	assert.Equal(t, "nice -n 5 chrt --batch 0 numactl --physcpubind=0-3 --membind=1", cell.Lines.Numactl)
-	assert.Equal(t, r.Placement, cell.Do.Setting.String())
+	assert.Empty(t, r.Cells[0].CPUs)
+	m.CPUs = m.CPUs.Minus(cpuset.Of(0))
+	r, err = resolve(t, m, "--nice", "5", "--sched", "batch", "x")
+	require.NoError(t, err)
+	assert.Equal(t, "1-7", r.Cells[0].CPUs["cpus"].List)
 	spec, err := json.Marshal(r.Spec)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"command":["./server","--port","80"],"cpus":"0-3","mempolicy":"bind:1","nice":5,"sched":"batch"}`, string(spec))
-
-	r, err = resolve(t, m, "x")
-	require.NoError(t, err)
-	assert.Empty(t, r.Cells[0].CPUs, "all CPUs are what a command inherits")
-	m.CPUs = m.CPUs.Minus(cpuset.Of(0))
-	r, err = resolve(t, m, "x")
-	require.NoError(t, err)
-	assert.Equal(t, m.CPUs.String(), r.Cells[0].Do.Setting.CPUs.String())
+	assert.JSONEq(t, `{"command":["x"],"cpus":"1-7","nice":5,"sched":"batch"}`, string(spec))
 }
 
 // A command that is only placed replaces gorun; if no flag requests CPUs, the machine is not read.
@@ -83,38 +73,6 @@ func TestBecome(t *testing.T) {
 		r, err := resolve(t, experiment.Machine{}, line, "true")
 		require.NoError(t, err, line)
 		assert.Equal(t, becomes, r.Become != nil, line)
-	}
-}
-
-// --placements auto has a cell for each placement of the machine, and a list one for each of its names.
-func TestPlacementsAreCells(t *testing.T) {
-	names := func(host string, args ...string) (names []string, err error) {
-		r, err := resolve(t, recorded(t, host), append(args, "true")...)
-		for _, cell := range r.Cells {
-			assert.Equal(t, "--placement "+cell.Flags["placement"], cell.Name)
-			names = append(names, cell.Flags["placement"])
-		}
-		return names, err
-	}
-	all, err := names("hybrid", "--placements=auto")
-	require.NoError(t, err)
-	assert.Contains(t, all, "pcores")
-	assert.Len(t, all, 9)
-	all, err = names("devices", "--placements=auto", "--device=ens5")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"unbound", "near-ens5", "far-ens5"}, all[:3])
-	all, err = names("hybrid", "--placements=pcores, unbound")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"pcores", "unbound"}, all)
-
-	_, err = names("devices", "--placements=auto", "--device=eth9")
-	require.ErrorContains(t, err, "--device eth9: there is no device eth9")
-	assert.Contains(t, hint.Of(err), "ens5")
-	for list, want := range map[string]string{
-		"pcores": "one value cannot be compared", "pcores,pcores": "pcores is there twice", "nowhere": `no placement "nowhere"`,
-	} {
-		_, err = names("hybrid", "--placements="+list)
-		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -141,17 +99,4 @@ func TestMempolicyOfDevice(t *testing.T) {
 		needs := Experiment.Once.Needs(func(flag string) string { return map[string]string{"mempolicy": policy}[flag] })
 		assert.Equal(t, want, needs, policy)
 	}
-}
-
-func TestDeviceIsAboutAllPlacements(t *testing.T) {
-	for _, line := range []string{"--device=ens5", "--device=ens5 --placement=one-cpu", "--device=ens5 --placements=unbound,one-cpu"} {
-		f := &flags{device: "ens5"}
-		if _, list, found := strings.Cut(line, "--placements="); found {
-			f.placements = list
-		}
-		err := f.Validate()
-		require.ErrorContains(t, err, "--device adds to --placements auto", line)
-		assert.Contains(t, hint.Of(err), "near-ens5, far-ens5")
-	}
-	require.NoError(t, (&flags{device: "ens5", placements: "auto"}).Validate())
 }

@@ -87,23 +87,18 @@ func (e endings) warning(name string) (w result.Warning, ok bool) {
 	if failed == 0 {
 		return w, false
 	}
-	kinds := slices.SortedFunc(maps.Keys(e), func(a, b ending) int {
-		success := map[bool]int{true: 1} // comes last
-		return cmp.Or(cmp.Compare(success[a.code == 0], success[b.code == 0]), cmp.Compare(a.code, b.code),
-			cmp.Compare(a.signal, b.signal))
+	kinds := slices.SortedFunc(maps.Keys(e), func(a, b ending) int { // 0 comes last
+		return cmp.Or(cmp.Compare(b.code, a.code), cmp.Compare(b.signal, a.signal))
 	})
 	text := fmt.Sprintf("%s ended with exit code %v in %d of %s", name, kinds[0], e[kinds[0]], units.Things(all, "sample"))
 	if len(kinds) == 1 {
 		return result.Warning{Code: "accepted-failures", Message: text + ": its times are those of failures"}, true
 	}
-	last := len(kinds) - 1
-	for _, how := range kinds[1:last] {
+	for _, how := range kinds[1:] {
 		text += fmt.Sprintf(", with %v in %d", how, e[how])
 	}
-	text += fmt.Sprintf(", with %v in the others: its times are of %s kinds, and its verdict mixes them", kinds[last],
-		map[bool]string{true: "two", false: "several"}[last == 1])
 	return result.Warning{
-		Code: "mixed-failures", Message: text,
+		Code: "mixed-failures", Message: text + ": its times are of different kinds, and its verdict mixes them",
 		Hint: "make the command end alike each time, or leave --ignore-failure out: then samples that failed are not judged",
 	}, true
 }

@@ -43,10 +43,10 @@ func TestFailures(t *testing.T) {
 		"none":   {[][]result.Sample{counted(0, 4, 0, 0), counted(1, 2, 0, 0), counted(2, 2, 0, 0), invalid}, nil, nil},
 		"always": {[][]result.Sample{counted(1, 20, 3, 0)}, nil, []string{"B ended with exit code 3 in 20 of 20 samples: its times are those of failures"}},
 		"mixed": {[][]result.Sample{counted(0, 20, 0, 0), counted(2, 16, 0, 0), counted(2, 4, 3, 0), invalid}, nil, []string{
-			"C ended with exit code 3 in 4 of 20 samples, with 0 in the others: its times are of two kinds, and its verdict mixes them",
+			"C ended with exit code 3 in 4 of 20 samples, with 0 in 16: its times are of different kinds, and its verdict mixes them",
 		}},
 		"several": {[][]result.Sample{counted(1, 1, 0, 0), counted(1, 2, 137, 9), counted(1, 3, 137, 0), counted(1, 4, 1, 0)}, nil, []string{
-			"B ended with exit code 1 in 4 of 10 samples, with 137 in 3, with 137 (signal 9) in 2, with 0 in the others: its times are of several kinds, and its verdict mixes them",
+			"B ended with exit code 137 (signal 9) in 2 of 10 samples, with 137 in 3, with 1 in 4, with 0 in 1: its times are of different kinds, and its verdict mixes them",
 		}},
 		// p is 0.047 and 0.020: two comparisons share 5%.
 		"differ": {[][]result.Sample{counted(0, 20, 0, 0), counted(1, 15, 0, 0), counted(1, 5, 1, 0), counted(2, 14, 0, 0), counted(2, 6, 1, 0)}, []string{

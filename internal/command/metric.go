@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -149,28 +148,19 @@ func wholeNumber(output []byte, match []int) string {
 	return ""
 }
 
-// grouped matches a number with separated thousands, such as 1,234,567.8, 1_234 or 1'234, with the same separator
-// throughout.
-var grouped = lazy.Regexp(`^[-+]?\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
+// decimal matches a decimal number, also with separated thousands, such as 1,234,567.8, 1_234 or 1'234, with the same
+// separator throughout.
+var decimal = lazy.Regexp(`^[-+]?(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
 
 // parseFigure reads a decimal number.
 func parseFigure(text string) (float64, error) {
 	text = strings.TrimSpace(text)
-	plain := text
-	if grouped().MatchString(text) {
-		plain = strings.NewReplacer(",", "", "_", "", "'", "", " ", "").Replace(text)
-	}
-	if strings.ContainsAny(plain, "xX_pP") { // ParseFloat reads hexadecimal too
-		return 0, fmt.Errorf("%.40q is not a decimal number", text)
-	}
-	figure, err := strconv.ParseFloat(plain, 64)
+	figure, err := strconv.ParseFloat(strings.NewReplacer(",", "", "_", "", "'", "", " ", "").Replace(text), 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, fmt.Errorf("%.40q is out of range", text)
-	case err != nil:
+	case err != nil || !decimal().MatchString(text):
 		return 0, fmt.Errorf("%.40q is not a decimal number", text)
-	case math.IsNaN(figure) || math.IsInf(figure, 0):
-		return 0, fmt.Errorf("%.40q is not a figure", text)
 	}
 	return figure, nil
 }

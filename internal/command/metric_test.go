@@ -28,7 +28,7 @@ func TestMetric(t *testing.T) {
 		{`rate (\S+)`, "rate 1,234'567", 0, "not a decimal number"},
 		{`rate (\S+)`, "rate 0x10", 0, "not a decimal number"},
 		{`rate (\S+)`, "rate 1e999", 0, "out of range"},
-		{`rate (\S+)`, "rate NaN", 0, "not a figure"},
+		{`rate (\S+)`, "rate NaN", 0, "not a decimal number"},
 		{`rate (\S*)`, "rate ", 0, `"" is not a decimal number`},
 		{`a(\d)?`, "a1 a", 0, "matches without its group"},
 		{`rate ([0-9.]+)`, "rate 12,345.67 a second", 0, `takes "12" from the number "12,345.67"`},

@@ -133,31 +133,24 @@ func (g scope) placementsWith(device string) ([]Placement, error) {
 // kept although they are like others: what differs is where the device is. The same place is there once.
 func (g scope) placements(ofDevice []Placement) (placements []Placement) {
 	shapes, places := map[string]bool{}, map[string]bool{}
-	add := func(p Placement) {
-		places[p.place] = true
-		placements = append(placements, p)
+	add := func(of ...Placement) {
+		for _, p := range of {
+			if !places[p.place] {
+				shapes[p.shape], places[p.place] = true, true
+				placements = append(placements, p)
+			}
+		}
 	}
 	for i, k := range kinds {
 		p, found := g.place(k)
-		if found && !shapes[p.shape] && !places[p.place] {
-			shapes[p.shape] = true
+		if found && !shapes[p.shape] {
 			add(p)
 		}
 		if found && k.name == oneCPU {
-			for _, p := range g.othersThan(p) {
-				if !places[p.place] {
-					shapes[p.shape] = true
-					add(p)
-				}
-			}
+			add(g.othersThan(p)...)
 		}
-		if i > 0 {
-			continue
-		}
-		for _, p := range ofDevice {
-			if !places[p.place] {
-				add(p)
-			}
+		if i == 0 {
+			add(ofDevice...)
 		}
 	}
 	return placements

@@ -166,8 +166,6 @@ func TestLookupPlacement(t *testing.T) {
 	_, err = on(m, m.Allowed()).lookup("node-remote")
 	require.ErrorContains(t, err, "there is no node-remote here")
 	assert.Equal(t, "there are unbound, one-cpu", hint.Of(err))
-	_, err = on(m, m.Allowed()).lookup("everywhere")
-	require.ErrorContains(t, err, `no placement "everywhere"`)
 	_, err = on(m, cpuset.Set{}).lookup("unbound")
 	require.ErrorContains(t, err, "there is no unbound here")
 }

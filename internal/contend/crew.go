@@ -92,7 +92,7 @@ func (r *Runner) Run(cpus []int, task func(i int) error) error {
 // pin pins the calling thread.
 func (m *member) pin() error {
 	m.tid = linux.Gettid()
-	if _, err := m.setting.Apply(0); err != nil {
+	if err := m.setting.Apply(0); err != nil {
 		return err
 	}
 	return m.check()
@@ -102,7 +102,7 @@ func (m *member) pin() error {
 // CPUs.
 func (m *member) repin() {
 	if mismatches, err := m.setting.ReadBack(m.tid); err == nil && len(mismatches) > 0 {
-		_, _ = m.setting.Apply(m.tid) // if this fails, check reports the thread's actual CPUs
+		_ = m.setting.Apply(m.tid) // if this fails, check reports the thread's actual CPUs
 	}
 }
 

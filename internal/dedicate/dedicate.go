@@ -29,7 +29,7 @@ type Held struct {
 	guardian *guardian.Guardian
 	lock     *os.File
 	survey   survey
-	steps    []string // of masks
+	held     []guardian.Mask // by the guardian
 	moved    []guardian.Mask
 	sent     []guardian.Interrupt
 }
@@ -82,9 +82,8 @@ func Take(self *guardian.Guardian, r Request) (h *Held, err error) {
 		if len(masks) == 0 {
 			break
 		}
-		steps, err := self.HoldMasks(h.name(), h.survey.since, masks, h.lock)
-		h.steps = append(h.steps, steps...)
-		if err != nil {
+		h.held = append(h.held, masks...)
+		if err := self.HoldMasks(h.name(), h.survey.since, h.held, h.lock); err != nil {
 			return nil, err
 		}
 		for _, m := range masks {
@@ -189,9 +188,9 @@ func (h *Held) putBack() error {
 	if h.lock == nil {
 		return nil
 	}
-	err := errors.Join(h.guardian.UndoInterrupts(h.name()), h.guardian.UndoMasks(h.steps))
+	err := errors.Join(h.guardian.UndoInterrupts(h.name()), h.guardian.UndoMasks(h.name()))
 	h.lock.Close()
-	h.lock, h.steps, h.moved = nil, nil, nil
+	h.lock, h.held, h.moved = nil, nil, nil
 	if err != nil {
 		err = fmt.Errorf("put back what was moved off CPU %d: %w", h.request.CPU, err)
 	}

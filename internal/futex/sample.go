@@ -80,7 +80,7 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 func side(cpu int, args csrc.WakeupsArgs) (r csrc.WakeupsResult, read result.Placement, err error) {
 	runtime.LockOSThread()
 	setting := placement.Setting{CPUs: cpuset.Of(cpu)}
-	if _, err := setting.Apply(0); err != nil {
+	if err := setting.Apply(0); err != nil {
 		return r, read, err
 	}
 	monitor := placement.Watch(placement.Thread{

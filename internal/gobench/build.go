@@ -170,8 +170,8 @@ type listed struct {
 	Error                     *struct{ Err string }
 }
 
-// benches matches the beginning of a benchmark.
-var benches = lazy.Regexp(`(?m)^[ \t]*func[ \t]+Benchmark`)
+// benches matches the beginning of a benchmark, and its name.
+var benches = lazy.Regexp(`(?m)^[ \t]*func[ \t]+(Benchmark[\pL\pN_]*)[ \t]*\(`)
 
 // tests returns the paths of a package's test files.
 func (l listed) tests() (paths []string) {

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -91,20 +89,19 @@ func (b benchmark) lost(l loss) bool {
 
 // losses returns a warning about each benchmark that is left out.
 func (s *Source) losses() (warnings []result.Warning) {
-	for i, l := range s.lost {
-		var sides []string
-		same := func(other loss) bool { l.side = other.side; return l == other }
-		if slices.ContainsFunc(s.lost[:i], same) {
-			continue
+	sides := map[loss][]string{} // by the loss of any side
+	var order []loss
+	for _, l := range s.lost {
+		of := l
+		if of.side = ""; sides[of] == nil {
+			order = append(order, of)
 		}
-		for _, other := range s.lost {
-			if same(other) {
-				sides = append(sides, other.side)
-			}
-		}
+		sides[of] = append(sides[of], l.side)
+	}
+	for _, l := range order {
 		where := l.pkg
-		if len(sides) < len(s.sides) {
-			where += ", " + strings.Join(sides, ", ")
+		if len(sides[l]) < len(s.sides) {
+			where += ", " + strings.Join(sides[l], ", ")
 		}
 		warnings = append(warnings, result.Warning{
 			Code: "benchmark-left-out", Message: strings.Join(strings.Fields(where+": "+l.name+" "+l.why), " "),
@@ -154,21 +151,19 @@ func (s *Source) list(ctx context.Context, i int, folder string) (found []benchm
 func (s *Source) read(folder string, of binary) (found []benchmark, err error) {
 	pattern := split(s.bench)
 	for _, path := range of.tests {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, declared := range file.Decls {
-			f, is := declared.(*ast.FuncDecl)
-			if !is || f.Recv != nil || !isBenchmark().MatchString(f.Name.Name) || len(pattern.of(f.Name.Name)) == 0 {
+		for _, match := range benches().FindAllSubmatch(text, -1) {
+			b := benchmark{folder: folder, pkg: of.pkg, name: string(match[1])}
+			if len(pattern.of(b.name)) == 0 {
 				continue
 			}
-			b := benchmark{folder: folder, pkg: of.pkg, name: f.Name.Name}
 			if s.cpu == "" {
 				found = append(found, b)
 			}
-			for _, text := range s.procs() {
-				b.procs, _ = strconv.Atoi(text) // it is a number
+			for _, b.procs = range s.procs {
 				found = append(found, b)
 			}
 		}
@@ -233,7 +228,7 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 				if s.cpu != "" {
 					row.procs = l.Procs
 				}
-				if s.cpu == "" || slices.Contains(s.procs(), strconv.Itoa(l.Procs)) {
+				if s.cpu == "" || slices.Contains(s.procs, l.Procs) {
 					found = append(found, row)
 				}
 			}

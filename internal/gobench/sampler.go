@@ -56,17 +56,16 @@ func only(o launch.Outcome, name string) (Figures, error) {
 	if how != "" {
 		b.forget()
 	}
-	switch l, lacking := b.result(); {
+	l, lacking := b.result()
+	switch {
 	case o.TimedOut: // also after a result: it would take as long each time
+		lacking = how
 	case lacking == "":
 		return l, nil
-	case b.failed != "" || len(b.lines) > 0:
-		return Figures{}, fmt.Errorf("%s %s", name, lacking)
+	case b.failed == "" && len(b.lines) == 0:
+		lacking = cmp.Or(how, lacking)
 	}
-	if how != "" {
-		return Figures{}, fmt.Errorf("%s %s", name, how)
-	}
-	return Figures{}, fmt.Errorf("%s printed no result", name)
+	return Figures{}, fmt.Errorf("%s %s", name, lacking)
 }
 
 // ended describes how a test binary ended too early, with the line of its output that says why; "" if it did not.

@@ -33,6 +33,8 @@ type Source struct {
 	layouts   int
 	vary      []string // NAME=A,B
 
+	procs []int // the values of --cpu
+
 	ldflags    []string // the user's own, of the linker
 	setting    experiment.Opening
 	folder     *guardian.Folder
@@ -170,9 +172,13 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 			return 0, 0, hint.With(fmt.Errorf("%s after --: gorun sets this flag of the test binaries itself", arg), cmp.Or(instead[set[1]], "leave it out"))
 		}
 	}
-	for _, text := range s.procs() {
-		if n, err := strconv.Atoi(text); err != nil || n < 1 {
-			return 0, 0, hint.Flag("cpu", s.cpu, fmt.Errorf("%q is not a number of at least 1", text))
+	if s.cpu != "" {
+		for text := range strings.SplitSeq(s.cpu, ",") {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return 0, 0, hint.Flag("cpu", s.cpu, fmt.Errorf("%q is not a number of at least 1", text))
+			}
+			s.procs = append(s.procs, n)
 		}
 	}
 	if text, isCount := strings.CutSuffix(s.benchtime, "x"); isCount {
@@ -196,14 +202,6 @@ var sets = lazy.Regexp(`^--?test\.(bench|benchtime|benchmem|count|cpu|fuzz|list|
 var instead = map[string]string{
 	"bench": "--bench chooses benchmarks", "skip": "--bench chooses benchmarks", "benchtime": "give --benchtime to gorun bench",
 	"count": "--samples is the number of samples", "cpu": "give --cpu to gorun bench",
-}
-
-// procs returns the values of --cpu.
-func (s *Source) procs() []string {
-	if s.cpu == "" {
-		return nil
-	}
-	return strings.Split(s.cpu, ",")
 }
 
 // several reports whether there are benchmarks of several packages.

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"gorun/internal/child"
+	"gorun/internal/linux"
 )
 
 // Command is the command of gorun that calls Guard.
@@ -52,13 +53,7 @@ func decoded[S any](undo func(S, string) error) func(step) error {
 func (s step) same(other step) bool { return s.Kind == other.Kind && s.Name == other.Name }
 
 // undo restores the thing, unless another program has changed it since.
-func (s step) undo() error {
-	undo := kinds[s.Kind]
-	if undo == nil {
-		return fmt.Errorf("put back %s: there is no kind of step %q", s.Name, s.Kind)
-	}
-	return undo(s)
-}
+func (s step) undo() error { return kinds[s.Kind](s) }
 
 // order is a request to a guardian.
 type order struct {
@@ -73,8 +68,8 @@ const done = "done\n"
 type Guardian struct {
 	self    child.Self
 	steps   []step
-	process *exec.Cmd // nil while there is nothing to restore
-	orders  *os.File  // its stdin: the kernel closes it when this process ends in any way
+	process *exec.Cmd     // nil while there is nothing to restore
+	orders  *linux.Socket // its stdin: the kernel closes it when this process ends in any way
 	reports *bufio.Reader
 }
 
@@ -122,26 +117,17 @@ func (g *Guardian) undo(kind, name string) error {
 		return nil
 	}
 	err := g.steps[i].undo()
-	g.remove(kind, name)
-	return err
-}
-
-// remove removes a step that has been undone or is not needed from the list.
-func (g *Guardian) remove(kind, name string) {
-	i := slices.IndexFunc(g.steps, step{Kind: kind, Name: name}.same)
-	if i < 0 {
-		return
-	}
 	_ = g.send(order{Remove: &step{Kind: kind, Name: name}}) // it may have ended
 	if g.steps = slices.Delete(g.steps, i, i+1); len(g.steps) == 0 {
-		_ = g.stop() // undo has already returned the error
+		_ = g.stop()
 	}
+	return err
 }
 
 // start starts the process. It has its own session, so that neither ^C nor a signal to the process group ends it, and
 // it shares this process's stderr.
 func (g *Guardian) start() error {
-	orders, theirs, err := socketPair()
+	orders, theirs, err := linux.SocketPair()
 	if err != nil {
 		return err
 	}
@@ -171,36 +157,30 @@ func (g *Guardian) stop() error {
 
 // send sends an order and waits until it is done.
 func (g *Guardian) send(o order, keep ...*os.File) error {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	err = send(g.orders, text, keep)
+	err := errors.Join(g.orders.Send(keep...), json.NewEncoder(g.orders).Encode(o))
 	if line, readErr := g.reports.ReadString('\n'); line != done {
 		return errors.Join(fmt.Errorf("the guardian said %.60q", line), err, readErr)
 	}
 	return err
 }
 
-// Guard is the body of a guardian's process: orders is its stdin, and out its stdout. When orders ends, it undoes the
-// remaining steps, the latest first. Only SIGKILL ends it earlier.
+// Guard is the body of a guardian's process: orders is its stdin, which it closes, and out its stdout. When orders ends, it
+// undoes the remaining steps, the latest first. Only SIGKILL ends it earlier.
 func Guard(orders *os.File, out io.Writer) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
 	type held struct {
 		step
 		files []*os.File
 	}
+	socket, err := linux.OpenSocket(orders)
+	if err != nil {
+		return err
+	}
 	var steps []held
-	var errs []error
-	for {
-		text, files, err := receive(orders)
-		if err != nil {
-			break // an error is an end too
-		}
+	for in := json.NewDecoder(socket); ; {
 		var o order
-		if err := json.Unmarshal(text, &o); err != nil {
-			errs = append(errs, fmt.Errorf("the order %.100q: %w", text, err))
-			break
+		if in.Decode(&o) != nil {
+			break // an error is an end too
 		}
 		if s := o.Remove; s != nil {
 			steps = slices.DeleteFunc(steps, func(h held) bool {
@@ -217,11 +197,13 @@ func Guard(orders *os.File, out io.Writer) error {
 			if i := slices.IndexFunc(steps, func(h held) bool { return s.same(h.step) }); i >= 0 {
 				steps[i].step = *s
 			} else {
-				steps = append(steps, held{*s, files})
+				steps = append(steps, held{*s, socket.Files})
 			}
+			socket.Files = nil
 		}
 		_, _ = io.WriteString(out, done) // without a reader, orders ends next
 	}
+	var errs []error
 	for _, s := range slices.Backward(steps) {
 		errs = append(errs, s.undo())
 	}

@@ -270,53 +270,26 @@ func TestGuardianOfSeveral(t *testing.T) {
 
 // A guardian whose process has ended undoes all steps, the latest first, and reports those that fail.
 func TestGuard(t *testing.T) {
-	orders, theirs, err := socketPair()
+	orders, theirs, err := linux.SocketPair()
 	require.NoError(t, err)
 	defer theirs.Close()
 	path := sysctl(t, "3")
 	for _, text := range []string{
 		`{"add": {"kind": "kernel-file", "name": "` + path + `", "state": {"set": [1], "before": 1}}}`,
-		`{"add": {"kind": "none", "name": "it"}}`,
 		`{"add": {"kind": "kernel-file", "name": "other"}}`,
 		`{"add": {"kind": "kernel-file", "name": "` + path + `", "state": {"set": [1, 3], "before": 2}}}`,
-		`{"add": {"kind": "none", "name": "gone"}}`,
-		`{"remove": {"kind": "none", "name": "gone"}}`,
-		`nonsense`,
+		`{"add": {"kind": "folder", "name": "gone"}}`,
+		`{"remove": {"kind": "folder", "name": "gone"}}`,
 	} {
-		require.NoError(t, send(orders, []byte(text), nil))
+		_, err := orders.Write([]byte(text))
+		require.NoError(t, err)
 	}
 	require.NoError(t, orders.Close())
 	var out bytes.Buffer
 	err = Guard(theirs, &out)
 	signal.Reset()
-	assert.Equal(t, strings.Repeat(done, 6), out.String())
-	assert.ErrorContains(t, err, `the order "nonsense": `)
-	assert.ErrorContains(t, err, `there is no kind of step "none"`)
+	assert.Equal(t, strings.Repeat(done, 5), out.String())
 	assert.ErrorContains(t, err, "JSON")
 	assert.NotContains(t, err.Error(), "gone")
 	assert.Equal(t, "2", content(t, path), "the last state counts")
-}
-
-func TestMessageTooLong(t *testing.T) {
-	assert.ErrorContains(t, send(nil, make([]byte, maxBytes+1), nil), "too long")
-}
-
-func TestNUMABalancingOfThisMachine(t *testing.T) {
-	before, err := linux.ReadNUMABalancing(os.DirFS("/"))
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("needs a kernel with NUMA balancing")
-	}
-	require.NoError(t, err)
-	var b *KernelFile
-	tests.Await(t, "free lock", func() bool { // tests of other packages may hold it
-		if b, err = New(self(asGorun)).Hold(linux.NUMABalancingSysctl); err != nil {
-			require.ErrorContains(t, err, "holds the lock")
-		}
-		return err == nil
-	})
-	assert.Equal(t, before, b.Before())
-	_, err = New(self(asGorun)).Hold(linux.NUMABalancingSysctl)
-	assert.ErrorContains(t, err, "holds the lock", "procfs takes locks")
-	require.NoError(t, b.Set(before))
-	require.NoError(t, b.Restore())
 }

@@ -26,20 +26,6 @@ type Setting struct {
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 }
 
-// place applies the setting to the calling thread, to which the goroutine must be locked, and reads each part back. A
-// process inherits all of it from the thread that starts it, and keeps it over execve(2). An error means that the
-// kernel refused a part; a mismatch, that it accepted a part and did not apply it.
-func (s *Setting) place() (checked int, mismatches []string, err error) {
-	if _, err := s.Apply(0); err != nil {
-		return 0, nil, err
-	}
-	differences, err := s.ReadBack(0)
-	for _, m := range differences {
-		mismatches = append(mismatches, m.Error())
-	}
-	return s.Asked(), mismatches, err
-}
-
 // String returns the setting as flags, like that of placement.Setting: "cpus 0-3, gomaxprocs 2".
 func (s Setting) String() string {
 	words := s.Setting.String()
@@ -124,24 +110,27 @@ func Exec(s Setting, argv, env []string) error {
 		return err
 	}
 	runtime.LockOSThread() // never unlocked: on failure the process ends
-	_, mismatches, err := s.place()
+	_, mismatches, err := s.Give()
 	if err == nil && len(mismatches) > 0 {
 		err = errors.New(mismatches[0])
 	}
 	if err != nil {
 		return &ExitError{ExitRefused, err}
 	}
-	err = syscall.Exec(path, argv, s.environ(env))
-	if errors.Is(err, syscall.ENOEXEC) {
-		path, argv = script(path, argv)
-		err = syscall.Exec(path, argv, s.environ(env))
-	}
-	return runError(argv[0], err)
+	return execute(path, argv, func(path string, argv []string) error { return syscall.Exec(path, argv, s.environ(env)) })
 }
 
-// script returns how execvp(3) runs a file that the kernel cannot execute: by the shell.
-func script(path string, argv []string) (shell string, shellArgv []string) {
-	return "/bin/sh", append([]string{"/bin/sh", path}, argv[1:]...)
+// execute runs a file by a function, or, as execvp(3) does, by the shell if the kernel cannot execute it.
+func execute(path string, argv []string, by func(path string, argv []string) error) error {
+	err := by(path, argv)
+	if errors.Is(err, syscall.ENOEXEC) {
+		argv = append([]string{"/bin/sh", path}, argv[1:]...)
+		err = by(argv[0], argv)
+	}
+	if err != nil {
+		err = runError(argv[0], err)
+	}
+	return err
 }
 
 // find looks a command up like execvp(3): in the directories of PATH unless its name has a slash. A file that cannot be

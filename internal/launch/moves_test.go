@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"slices"
@@ -12,12 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
-	"gorun/internal/result"
 	"gorun/internal/tests"
-	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
@@ -80,22 +76,4 @@ func TestMovesOfACommandThatStays(t *testing.T) {
 	require.NotNil(t, n, "0 is not none")
 	assert.Zero(t, n.Total)
 	assert.Equal(t, "switches", n.By)
-}
-
-func TestMigrationsByRelation(t *testing.T) {
-	m := hosts.Machine(t, "qemu-numa2") // CPUs 0-3 and 4-7; cores of two
-	o := Outcome{
-		MovesBy: "switches", MovesLost: 2,
-		Moves: []perf.MoveCount{{From: 0, To: 1, Count: 3}, {From: 0, To: 2, Count: 4}, {From: 4, To: 0, Count: 5}},
-	}
-	assert.Equal(t, &result.Migrations{
-		By: "switches", Total: 12, SameCore: 3, SameLLC: 4, CrossNode: 5,
-		FromNode: map[string]uint64{"1": 5}, ToNode: map[string]uint64{"0": 5}, Lost: 2,
-	}, o.Migrations(m))
-
-	o.unseen(hint.With(errors.New("the ring is damaged"), "none"))
-	assert.Nil(t, o.Migrations(m))
-	assert.Equal(t, Outcome{NoMoves: &result.Warning{
-		Code: "no-migrations", Message: "migrations are not counted: the ring is damaged", Hint: "none",
-	}}, o)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -171,7 +170,7 @@ type running struct {
 type supervisor struct {
 	pid     int
 	group   bool          // it and its commands have their own process group
-	conn    *net.UnixConn // for messages; closing it kills the command
+	conn    *linux.Socket // for messages; closing it kills the command
 	answers *json.Decoder
 }
 
@@ -289,11 +288,7 @@ func (r *running) start(c Command) (err error) {
 	for _, arg := range c.Argv {
 		asked.Argv = append(asked.Argv, []byte(arg))
 	}
-	var fds []int
-	for _, f := range r.stdio {
-		fds = append(fds, int(f.Fd()))
-	}
-	if _, _, err = r.conn.WriteMsgUnix([]byte("\n"), syscall.UnixRights(fds...), nil); err == nil {
+	if err = r.conn.Send(r.stdio[:]...); err == nil {
 		err = json.NewEncoder(r.conn).Encode(message{Request: &asked})
 	}
 	for _, f := range r.theirs {
@@ -319,24 +314,14 @@ func (c Command) startSupervisor() (*supervisor, error) {
 		return nil, err
 	}
 	defer null.Close()
-	syscall.ForkLock.RLock() // no process is started between the two calls
-	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err == nil {
-		syscall.CloseOnExec(pair[0])
-		syscall.CloseOnExec(pair[1])
-	}
-	syscall.ForkLock.RUnlock()
+	conn, theirs, err := linux.SocketPair()
 	if err != nil {
 		return nil, err
 	}
-	defer syscall.Close(pair[1])
-	conn, err := connect(pair[0])
-	if err != nil {
-		return nil, err
-	}
+	defer theirs.Close()
 	terminal, _ := linux.Terminal()
 	v := &supervisor{group: !c.Passed || !terminal, conn: conn, answers: json.NewDecoder(conn)}
-	files, number := layout(null.Fd(), uintptr(pair[1]), inherited)
+	files, number := layout(null.Fd(), theirs.Fd(), inherited)
 	v.pid, err = syscall.ForkExec(c.Self.Path, c.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
 		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
 	})
@@ -438,7 +423,7 @@ func (r *running) pass(signals chan os.Signal) (stop func()) {
 	go func() {
 		for s := range signals {
 			number := s.(syscall.Signal)
-			if !r.group && typed(number) {
+			if !r.group && slices.Contains(typed, number) {
 				if _, foreground := linux.Terminal(); foreground {
 					number = 0
 				}
@@ -457,14 +442,8 @@ func (r *running) pass(signals chan os.Signal) (stop func()) {
 	}
 }
 
-// typed reports whether a terminal sends the signal to its foreground group.
-func typed(s syscall.Signal) bool {
-	switch s {
-	case syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGHUP:
-		return true
-	}
-	return false
-}
+// typed are the signals that a terminal sends to its foreground group.
+var typed = []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGHUP}
 
 // dying is the time that killed processes have to end. Tests, which run on machines of any speed, set a longer one.
 var dying = child.Patience

@@ -120,29 +120,6 @@ func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
 	assert.ErrorContains(t, err, "without an answer: killed by SIGKILL")
 }
 
-// A command is asked to end when the time is over, and when gorun is interrupted.
-func TestTimeoutAndInterruption(t *testing.T) {
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for name, c := range map[string]struct {
-		ctx      context.Context
-		timeout  time.Duration
-		timedOut bool
-	}{
-		"timeout": {t.Context(), time.Nanosecond, true}, "interrupted": {cancelled, 0, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			sleeps := command("sleep", "1000")
-			sleeps.Timeout = c.timeout
-			o, err := Run(c.ctx, sleeps)
-			require.NoError(t, err)
-			assert.Equal(t, 15, o.Signal)
-			assert.Equal(t, 128+15, o.ExitCode)
-			assert.Equal(t, c.timedOut, o.TimedOut)
-		})
-	}
-}
-
 // A command that does not end when it is asked to is killed, with its descendants.
 func TestInterruptedAndUnwilling(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,12 +1,8 @@
 package launch
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
 	"gorun/internal/tests"
 )
 
@@ -37,34 +32,6 @@ func TestStopTime(t *testing.T) {
 
 // startsCat is a script that starts cat(1) with its own input, and tells its PID. A shell would give it another input.
 const startsCat = "exec 3<&0; cat <&3 & echo $!; wait"
-
-// A child and a child's child are descendants.
-func TestHasStoppedDescendant(t *testing.T) {
-	cmd := exec.Command("sh", "-c", startsCat)
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	grandchild, err := strconv.Atoi(strings.TrimSpace(line))
-	require.NoError(t, err)
-	stopped := func() bool {
-		is, err := linux.HasStoppedDescendant()
-		require.NoError(t, err)
-		return is
-	}
-	for _, pid := range []int{cmd.Process.Pid, grandchild} {
-		assert.False(t, stopped())
-		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-		tests.Await(t, "stopped descendant", stopped)
-		require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
-		tests.Await(t, "continued descendant", func() bool { return !stopped() })
-	}
-	require.NoError(t, in.Close())
-	require.NoError(t, cmd.Wait())
-}
 
 // A stop of the command's child is in the outcome.
 func TestStoppedCommand(t *testing.T) {

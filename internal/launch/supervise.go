@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -82,7 +81,11 @@ func Supervise(args []string) error {
 	if len(args) != 1 {
 		return errors.New("a supervisor takes the number of a descriptor")
 	}
-	conn, err := socket(args[0])
+	fd, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	conn, err := linux.OpenSocket(os.NewFile(uintptr(fd), "socket"))
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func Supervise(args []string) error {
 				a.ExitCode = e.Code
 			}
 		}
-		a.Used = used()
+		a.Used, _ = linux.CPUSeconds() // every Linux has it
 		err = json.NewEncoder(conn).Encode(a)
 		if asked.Leaves && a.Failure == "" {
 			go func() { // so that kill(2) finds no process that has ended
@@ -124,42 +127,10 @@ func Supervise(args []string) error {
 // command runs, and would be larger, which makes max_rss_floor_bytes larger.
 const cleanEvery = 8
 
-// used returns the CPU time of this process and of the children that it has waited for.
-func used() float64 {
-	own, _ := linux.ProcessUsage() // every Linux has both
-	children, _ := linux.ChildrenUsage()
-	return own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds
-}
-
-// socket opens the descriptor of a socket that Run passed to this process, and closes it on exec.
-func socket(text string) (*net.UnixConn, error) {
-	fd, err := strconv.Atoi(text)
-	if err != nil {
-		return nil, err
-	}
-	return connect(fd)
-}
-
-// connect makes a connection of a descriptor of a socket, which it closes.
-func connect(fd int) (*net.UnixConn, error) {
-	file := os.NewFile(uintptr(fd), "socket")
-	defer file.Close()
-	conn, err := net.FileConn(file) // a duplicate, closed on exec
-	if err != nil {
-		return nil, err
-	}
-	unix, ok := conn.(*net.UnixConn)
-	if !ok {
-		return nil, fmt.Errorf("descriptor %d is no Unix socket", fd)
-	}
-	return unix, nil
-}
-
 // receive reads the messages of Run until the socket ends.
-func receive(conn *net.UnixConn, requests chan<- request) {
+func receive(conn *linux.Socket, requests chan<- request) {
 	defer close(requests)
-	in := &passing{conn: conn}
-	messages := json.NewDecoder(in)
+	messages := json.NewDecoder(conn)
 	var signals chan syscall.Signal // of the last request
 	for {
 		var m message
@@ -171,7 +142,7 @@ func receive(conn *net.UnixConn, requests chan<- request) {
 		}
 		if m.Request != nil {
 			signals = make(chan syscall.Signal, 16)
-			m.Request.files, m.Request.signals, in.files = in.files, signals, nil
+			m.Request.files, m.Request.signals, conn.Files = conn.Files, signals, nil
 			requests <- *m.Request
 			continue
 		}
@@ -180,25 +151,6 @@ func receive(conn *net.UnixConn, requests chan<- request) {
 		default: // the command has ended
 		}
 	}
-}
-
-// passing reads from a socket, and opens the descriptors that come with the bytes.
-type passing struct {
-	conn  *net.UnixConn
-	files []*os.File
-}
-
-func (p *passing) Read(text []byte) (int, error) {
-	control := make([]byte, syscall.CmsgSpace(3*4))
-	n, controls, _, _, err := p.conn.ReadMsgUnix(text, control)
-	messages, _ := syscall.ParseSocketControlMessage(control[:controls])
-	for _, m := range messages {
-		fds, _ := syscall.ParseUnixRights(&m)
-		for _, fd := range fds {
-			p.files = append(p.files, os.NewFile(uintptr(fd), "standard file"))
-		}
-	}
-	return n, err
 }
 
 // supervise starts the command and returns when it and all its descendants have ended, or, if it may leave descendants,
@@ -272,7 +224,7 @@ func start(asked request, path string, argv []string, over <-chan struct{}) star
 		if asked.Migrations {
 			c.family = c.follow()
 		}
-		c.Checked, c.Mismatches, c.err = asked.place()
+		c.Checked, c.Mismatches, c.err = asked.Give()
 		if c.err != nil {
 			c.err = &ExitError{ExitRefused, c.err}
 			done <- c
@@ -282,14 +234,10 @@ func start(asked request, path string, argv []string, over <-chan struct{}) star
 			Env: asked.environ(os.Environ()), Files: asked.files, Sys: linux.DieWithParent(),
 		}
 		began := time.Now()
-		c.process, c.err = os.StartProcess(path, argv, attr)
-		if errors.Is(c.err, syscall.ENOEXEC) {
-			path, argv := script(path, argv)
-			c.process, c.err = os.StartProcess(path, argv, attr)
-		}
-		if c.err != nil {
-			c.err = runError(argv[0], c.err)
-		}
+		c.err = execute(path, argv, func(path string, argv []string) (err error) {
+			c.process, err = os.StartProcess(path, argv, attr)
+			return err
+		})
 		done <- c
 		if c.err == nil {
 			_ = linux.AwaitEnd(c.process.Pid)

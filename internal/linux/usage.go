@@ -62,6 +62,14 @@ func CountUsage() func() (Usage, error) {
 // ChildrenUsage returns the usage of this process's descendants that have ended and were waited for.
 func ChildrenUsage() (Usage, error) { return usage(syscall.RUSAGE_CHILDREN, "children") }
 
+// CPUSeconds returns the CPU time of this process and of its descendants that have ended and were waited for.
+func CPUSeconds() (float64, error) {
+	own, err := ProcessUsage()
+	children, unread := ChildrenUsage()
+	all := own.Add(children)
+	return all.UserSeconds + all.SystemSeconds, cmp.Or(err, unread)
+}
+
 func usage(who int, of string) (Usage, error) {
 	var ru syscall.Rusage
 	if err := syscall.Getrusage(who, &ru); err != nil {

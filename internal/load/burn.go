@@ -36,7 +36,7 @@ func prepare(o Options) error {
 		return err
 	}
 	setting := placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}
-	_, err := setting.ApplyAll(0) // until the process ends
+	_, err := setting.ApplyAll() // until the process ends
 	return err
 }
 

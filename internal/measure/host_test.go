@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
 	"gorun/internal/topology"
 )
 
@@ -33,23 +31,6 @@ func TestReadHost(t *testing.T) {
 
 	again, _ := ReadHost(root, m, []string{"GOGC=50"})
 	assert.Empty(t, result.Differences(&result.Run{Host: h}, &result.Run{Host: again}))
-}
-
-// Every recorded machine can be described, and no two of them that differ in their CPUs have the same topology.
-func TestReadHostOfRecordedMachines(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		root, err := sysfs.OpenRoot(file)
-		require.NoError(t, err)
-		m, err := topology.Read(root)
-		require.NoError(t, err)
-		h, warnings := ReadHost(root, m, nil)
-		require.Empty(t, warnings, file)
-		assert.Regexp(t, "^[0-9a-f]{12}$", h.Topology, file)
-		assert.Equal(t, m.Counts().Cores, h.Cores, file)
-	}
 }
 
 // recordedMachine returns a machine with four CPUs (0 and 2, and 1 and 3, share a core) and other files.

@@ -59,22 +59,6 @@ func signals(p result.Placement, s result.Signals) result.Sample {
 	return result.Sample{Placement: p, Quality: result.Quality{Signals: s}}
 }
 
-// In a short sample two ticks may be rounding, even with a large share.
-func TestJudgeKnowsTheTick(t *testing.T) {
-	steal := 0.02
-	s := signals(result.Placement{Verified: true}, result.Signals{StealSeconds: &steal, WatchedSeconds: 0.05})
-	Judge(&s, 1)
-	assert.Equal(t, result.Valid, s.Quality.Verdict)
-}
-
-func TestGrown(t *testing.T) {
-	one, three := uint64(1), uint64(3)
-	assert.EqualValues(t, 2, *increase(&one, &three))
-	assert.Nil(t, increase(&three, &one), "a counter that decreased gives no value")
-	assert.Nil(t, increase(nil, &one))
-	assert.Nil(t, increase(&one, nil))
-}
-
 // The counters of /proc/stat have ticks of 10 ms. A time of a few ticks says nothing about other programs or the hypervisor, and
 // a longer one nothing impossible: no time below zero, and no more than the CPUs had.
 func TestTicks(t *testing.T) {

@@ -51,7 +51,7 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 	if w.migrations, err = perf.OpenMigrations(); err != nil {
 		return w, append(warnings, lackWarning(noMigrations, err))
 	}
-	if err := w.migrations.Degraded(); err != nil {
+	if err := w.migrations.Degraded; err != nil {
 		warnings = append(warnings, lackWarning(someMigrations, err))
 	}
 	return w, warnings
@@ -237,11 +237,10 @@ func longestWait(before, after map[string]linux.Turns, used float64) (longest fl
 func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
 	sig.RunQueueSeconds = increase(waited(before.turns), waited(after.turns))
 	if sig.Migrations = increase(before.migrations, after.migrations); sig.Migrations != nil {
-		sig.MigrationsBy = string(w.migrations.Method())
+		sig.MigrationsBy = string(w.migrations.Method)
 	}
 	if before.usage != nil && after.usage != nil {
-		used := after.usage.Sub(*before.usage)
-		countUsage(sig, used)
+		countUsage(sig, after.usage.Sub(*before.usage))
 	}
 }
 
@@ -261,7 +260,7 @@ func (w *Watcher) read() reading {
 		r.steal, r.busy = &steal, &busy
 	}
 	if w.outside {
-		if ours, err := readOurs(); r.known(noUsage, err) {
+		if ours, err := linux.CPUSeconds(); r.known(noUsage, err) {
 			r.ours = &ours
 		}
 	} else {
@@ -282,15 +281,6 @@ func (r *reading) known(u unknown, err error) bool {
 		r.lacks = append(r.lacks, lackWarning(u, err))
 	}
 	return err == nil
-}
-
-func readOurs() (float64, error) {
-	own, err := linux.ProcessUsage()
-	if err != nil {
-		return 0, err
-	}
-	children, err := linux.ChildrenUsage()
-	return own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds, err
 }
 
 // readOwn reads the counters of this process.
@@ -322,7 +312,7 @@ func MigrationsLack() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(counter.Degraded(), counter.Close())
+	return errors.Join(counter.Degraded, counter.Close())
 }
 
 // Timed sets the wall time of the work in a sample, and the CPU time that this process used for it.

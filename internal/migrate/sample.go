@@ -79,7 +79,7 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 // run is all that the calling thread does.
 func (c Cell) run(s *result.Sample, stop *csrc.Stop) (err error) {
 	setting := placement.Setting{CPUs: cpuset.Of(c.A)}
-	if _, err := setting.Apply(0); err != nil {
+	if err := setting.Apply(0); err != nil {
 		return err
 	}
 	node := -1

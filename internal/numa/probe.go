@@ -145,14 +145,8 @@ func (p *probe) requested() string {
 // place sets the thread's CPUs and its nice value.
 func (p *probe) place() error {
 	setting := placement.Setting{CPUs: p.On, Nice: p.Nice}
-	if _, err := setting.Apply(0); err != nil { // the thread ends with its setting
-		return err
-	}
-	mismatches, err := setting.ReadBack(0)
-	p.sample.Placement.Add(setting.Asked(), nil)
-	for _, m := range mismatches {
-		p.sample.Placement.Add(0, []string{m.Error()})
-	}
+	checked, mismatches, err := setting.Give() // the thread ends with it
+	p.sample.Placement.Add(checked, mismatches)
 	return err
 }
 
@@ -213,8 +207,7 @@ func (p *probe) prefer() error {
 		return nil
 	}
 	if p.Row.PreferredBy == ByPrctl {
-		_, err := (&placement.Setting{PreferredNode: &node}).Apply(0)
-		return err
+		return (&placement.Setting{PreferredNode: &node}).Apply(0)
 	}
 	if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
 		return err
@@ -252,7 +245,7 @@ func (p *probe) startTraces() {
 	p.trace, err = perf.OpenTrace()
 	switch {
 	case err == nil:
-		p.by, p.worse = p.trace.Method(), p.trace.Degraded()
+		p.by, p.worse = p.trace.Method, p.trace.Degraded
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported):
 		p.worse = err
 	default:

@@ -46,10 +46,10 @@ type probed struct {
 // RunProbe is the main function of a probe's process: it reads a Request from in, and writes a sample to out. root is
 // rooted at / of this machine.
 func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader, out io.Writer) error {
-	return child.Answer(func(ctx context.Context, r Request) (probed, error) {
+	return child.Answer(ctx, in, out, func(ctx context.Context, r Request) (probed, error) {
 		sample, err := Measure(ctx, root, m, r)
 		return probed{sample, sample.Doubts}, err
-	})(ctx, in, out, nil)
+	})
 }
 
 // prober takes the samples, each by a new process, while the load runs.

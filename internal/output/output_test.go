@@ -208,20 +208,6 @@ func (to target) observe(t *testing.T, name string, write func(path string) erro
 	return seen
 }
 
-// A file that the user may not write is neither written nor replaced.
-func TestMayNotBeWritten(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("needs an ordinary user")
-	}
-	path := filepath.Join(t.TempDir(), "protected")
-	require.NoError(t, os.WriteFile(path, []byte("before"), 0o444))
-	_, err := Opener{}.Open(t.Context(), Named{"svg", path})
-	require.ErrorIs(t, err, os.ErrPermission)
-	_, err = Opener{}.Append(t.Context(), Named{"out", path})
-	require.ErrorIs(t, err, os.ErrPermission)
-	assert.Equal(t, "before", content(t, path))
-}
-
 // A file can be written again with less content, and is not changed if making the content fails. Opening it changes
 // nothing.
 func TestWriteAgain(t *testing.T) {

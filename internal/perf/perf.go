@@ -48,8 +48,8 @@ const (
 // Counter counts the migrations of all present and future threads of this process. It is for one goroutine at a time.
 type Counter struct {
 	source
-	method   Method
-	degraded error
+	Method   Method
+	Degraded error // why the kernel's counter is not available, with a Hint; nil when it is in use
 }
 
 // source reads the number of migrations of the process's threads since the source was opened.
@@ -57,12 +57,6 @@ type source interface {
 	Read() (uint64, error)
 	Close() error
 }
-
-// Method returns the source of the count.
-func (c *Counter) Method() Method { return c.method }
-
-// Degraded returns why the kernel's counter is not available; nil when it is in use. It has a Hint.
-func (c *Counter) Degraded() error { return c.degraded }
 
 // OpenMigrations opens the kernel's counter for every thread of the process, else /proc/self/task/TID/sched. The error
 // names the cause for each. If a privilege for the first is missing it wraps fs.ErrPermission, and it has a Hint.
@@ -76,13 +70,13 @@ func (c *Counter) Degraded() error { return c.degraded }
 func OpenMigrations() (*Counter, error) {
 	exact, err := openSoftware()
 	if err == nil {
-		return &Counter{source: exact, method: Software}, nil
+		return &Counter{source: exact, Method: Software}, nil
 	}
 	sched, schedErr := openSched(os.DirFS("/"))
 	if schedErr != nil {
 		return nil, errors.Join(err, schedErr)
 	}
-	return &Counter{source: sched, method: SchedDebug, degraded: err}, nil
+	return &Counter{source: sched, Method: SchedDebug, Degraded: err}, nil
 }
 
 // software has a counter for each thread that existed when it was opened. Each also counts the threads started since by
@@ -107,7 +101,8 @@ func openSoftware() (*software, error) {
 			return nil, err
 		}
 		after, err := linux.Tasks()
-		if err == nil && subset(after, before) {
+		isNew := func(tid int) bool { return !slices.Contains(before, tid) }
+		if err == nil && !slices.ContainsFunc(after, isNew) {
 			return s, nil
 		}
 		if err := errors.Join(err, s.Close()); err != nil {
@@ -115,16 +110,6 @@ func openSoftware() (*software, error) {
 		}
 	}
 	return nil, errors.New("count migrations: new threads kept appearing while the counters were opened")
-}
-
-// subset reports whether every number of a is in b; both ascend.
-func subset(a, b []int) bool {
-	for _, n := range a {
-		if _, found := slices.BinarySearch(b, n); !found {
-			return false
-		}
-	}
-	return true
 }
 
 // openThreads opens a counter for each of the threads; those that have ended are left out. The counters include kernel

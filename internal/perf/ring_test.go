@@ -3,7 +3,6 @@ package perf
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -120,19 +119,6 @@ func TestRingDamaged(t *testing.T) {
 	assert.ErrorIs(t, err, errRing, "overrun")
 }
 
-func TestRingStopsAtTheVisitorsError(t *testing.T) {
-	r := newRing(64, 0)
-	r.write(recordOf(1))
-	r.write(recordOf(2))
-	stop := errors.New("stop")
-	visits := 0
-	require.ErrorIs(t, r.drain(func(record) error { visits++; return stop }), stop)
-	assert.Equal(t, 1, visits)
-	got, err := drained(&r)
-	require.NoError(t, err)
-	assert.Empty(t, got)
-}
-
 func TestParseLost(t *testing.T) {
 	lost, err := parseLost(record{unix.PERF_RECORD_LOST, 0, words(1, 7)})
 	require.NoError(t, err)
@@ -152,32 +138,4 @@ func TestRingSize(t *testing.T) {
 	} {
 		assert.Equal(t, want, ringSize(rings), "%d rings", rings)
 	}
-}
-
-func FuzzRing(f *testing.F) {
-	move := recordOf(9, words(5, 1)...)
-	f.Add(bytes.Repeat(move, 3), uint64(1<<20), uint16(72))
-	f.Add(append(bytes.Clone(move[16:]), append(make([]byte, 24), move[:16]...)...), uint64(1<<64-16), uint16(24))
-	f.Add(recordOf(2, words(1, 7)...), uint64(0), uint16(32))
-	f.Add(recordOf(9, 1, 2, 3), uint64(3), uint16(100))
-	f.Fuzz(func(t *testing.T, data []byte, tail uint64, unread uint16) {
-		size := 8
-		for size < len(data) && size < 1<<16 {
-			size *= 2
-		}
-		head, end := tail+uint64(unread), tail+uint64(unread)
-		r := ring{head: &head, tail: &tail, data: append(data, make([]byte, size)...)[:size]}
-		read := 0
-		err := r.drain(func(r record) error {
-			read += headerSize + len(r.body)
-			return nil
-		})
-		require.Equal(t, end, tail)
-		require.LessOrEqual(t, read, int(unread))
-		if err == nil {
-			require.Equal(t, int(unread), read)
-		} else {
-			require.ErrorIs(t, err, errRing)
-		}
-	})
 }

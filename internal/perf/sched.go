@@ -7,15 +7,11 @@ import (
 	"os"
 	"path"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"gorun/internal/linux"
 	"gorun/internal/sysfs"
 )
-
-// nrMigrations is the field of /proc/TID/sched that counts a thread's migrations.
-const nrMigrations = "se.nr_migrations"
 
 // schedDebug sums the migrations in /proc/self/task/TID/sched.
 type schedDebug struct {
@@ -62,7 +58,7 @@ func (s *schedDebug) Read() (uint64, error) {
 	if len(seen) == 0 {
 		return 0, &linux.Error{
 			Op:     "read /proc/self/task/TID/sched",
-			Err:    fmt.Errorf("no thread has this file: %w", errors.ErrUnsupported),
+			Err:    fmt.Errorf("no thread has its se.nr_migrations: %w", errors.ErrUnsupported),
 			Remedy: "needs Linux with CONFIG_SCHED_DEBUG",
 		}
 	}
@@ -80,31 +76,15 @@ func ThreadMigrations(tid int) (uint64, error) {
 	return readSched(os.DirFS("/"), fmt.Sprintf("proc/%d/sched", tid))
 }
 
+// readSched returns the migrations in a /proc/PID/sched (kernel/sched/debug.c, proc_sched_show_task).
 func readSched(fsys fs.FS, name string) (uint64, error) {
-	text, err := sysfs.ReadString(fsys, name)
+	text, err := sysfs.ReadField(fsys, name, "se.nr_migrations")
 	if err != nil {
 		return 0, err
 	}
-	n, err := parseSched(text)
+	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, sysfs.Malformed(name, "%v", err)
+		return 0, sysfs.Malformed(name, "%.60q is no number of migrations", text)
 	}
 	return n, nil
-}
-
-// parseSched returns the migrations in a /proc/PID/sched (kernel/sched/debug.c, proc_sched_show_task): lines of
-// "name : number".
-func parseSched(text string) (uint64, error) {
-	for line := range strings.Lines(text) {
-		name, number, ok := strings.Cut(line, ":")
-		if !ok || strings.TrimSpace(name) != nrMigrations {
-			continue
-		}
-		n, err := strconv.ParseUint(strings.TrimSpace(number), 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%.60q has no number", line)
-		}
-		return n, nil
-	}
-	return 0, errors.New("no field " + nrMigrations)
 }

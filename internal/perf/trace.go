@@ -14,8 +14,8 @@ import (
 type Trace struct {
 	event *event
 	follower
-	method   Method
-	degraded error
+	Method   Method // the source of the moves
+	Degraded error  // why TraceMigrations is not available, with a Hint; nil when it is in use
 }
 
 // OpenTrace traces the calling thread, to which the goroutine must be locked, by TraceMigrations if that is allowed, else
@@ -32,7 +32,7 @@ func OpenTrace() (*Trace, error) {
 	if second != nil {
 		return nil, hint.With(fmt.Errorf("%w; %w", err, second), hint.Of(second))
 	}
-	t.degraded = err
+	t.Degraded = err
 	return t, nil
 }
 
@@ -47,7 +47,7 @@ func openTrace(method Method) (*Trace, error) {
 	if err != nil {
 		return nil, openError(fmt.Sprintf("trace migrations by %s", method), err, level)
 	}
-	t := &Trace{event: e, follower: follower{cpu: linux.Getcpu()}, method: method}
+	t := &Trace{event: e, follower: follower{cpu: linux.Getcpu()}, Method: method}
 	if _, _, err := t.Read(); err != nil { // a move while its CPU was read is recorded but not reported
 		_ = t.Close()
 		return nil, err
@@ -61,12 +61,6 @@ var switches = unix.PerfEventAttr{
 	Config: unix.PERF_COUNT_SW_DUMMY,
 	Bits:   unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitExcludeKernel,
 }
-
-// Method returns the source of the moves.
-func (t *Trace) Method() Method { return t.method }
-
-// Degraded returns why TraceMigrations is not available; nil when it is in use. It has a Hint.
-func (t *Trace) Degraded() error { return t.degraded }
 
 // Read returns the moves since the last Read, or since OpenTrace, in the order of time. lost is the number of records
 // that did not fit into the kernel's ring. With a Read per second, none are lost below some thousand moves per second (context

@@ -13,19 +13,18 @@ import (
 	"gorun/internal/linux"
 )
 
-// guard records the settings of a process's threads before a setting changes them, and restores them.
+// guard records the settings of this process's threads before a setting changes them, and restores them.
 type guard struct {
-	pid     int
 	first   map[int]*Setting // by TID
 	process *Setting         // of the main thread: restored on threads that were started later
 }
 
-func newGuard(pid int, asked *Setting) (*guard, error) {
-	tids, err := linux.TasksOf(pid)
+func newGuard(asked *Setting) (*guard, error) {
+	tids, err := linux.Tasks()
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{pid: pid, first: make(map[int]*Setting, len(tids))}
+	g := &guard{first: make(map[int]*Setting, len(tids))}
 	for _, tid := range tids {
 		s, err := asked.current(tid)
 		if errors.Is(err, syscall.ESRCH) {
@@ -36,8 +35,8 @@ func newGuard(pid int, asked *Setting) (*guard, error) {
 		}
 		g.first[tid] = &s
 	}
-	if g.process = g.first[pid]; g.process == nil {
-		return nil, fmt.Errorf("the main thread is not among /proc/%d/task", pid)
+	if g.process = g.first[os.Getpid()]; g.process == nil {
+		return nil, errors.New("the main thread is not among /proc/self/task")
 	}
 	return g, nil
 }
@@ -49,20 +48,16 @@ func (g *guard) want(tid int) *Setting {
 	return g.process
 }
 
-// ApplyAll applies the setting to every thread of a process, reads it back, and returns when all threads have it; new
-// threads inherit it. PID 0 is this process. The returned function restores every thread. A memory policy cannot be
-// applied to another thread.
-func (s *Setting) ApplyAll(pid int) (restore func() error, err error) {
-	if pid == 0 {
-		pid = os.Getpid()
-	}
-	g, err := newGuard(pid, s)
+// ApplyAll applies the setting to every thread of this process, reads it back, and returns when all threads have it; new
+// threads inherit it. The returned function restores every thread. A memory policy cannot be applied to another thread.
+func (s *Setting) ApplyAll() (restore func() error, err error) {
+	g, err := newGuard(s)
 	if err != nil {
 		return nil, err
 	}
 	// A thread started during a pass may have inherited the old setting: repeat until a pass changes no thread.
 	for settled := false; !settled; {
-		tids, err := linux.TasksOf(pid)
+		tids, err := linux.Tasks()
 		settled = true
 		for _, tid := range tids {
 			if err != nil {
@@ -100,19 +95,19 @@ func Usable(cpus cpuset.Set) bool {
 // every thread.
 func Confine(cpus cpuset.Set) (restore func() error, err error) {
 	s := Setting{CPUs: cpus}
-	if restore, err = s.ApplyAll(0); err != nil {
+	if restore, err = s.ApplyAll(); err != nil {
 		return nil, fmt.Errorf("confine the run to CPUs %v: %w", cpus, err)
 	}
 	return restore, nil
 }
 
-// restore restores every thread. A thread of this process that cannot be restored (lowering a nice value needs a
+// restore restores every thread. One that cannot be restored (lowering a nice value needs a
 // privilege) is ended. It returns an error for what could not be undone.
 func (g *guard) restore() error {
 	const rounds = 40
 	var stuck map[int]error
 	for round := range rounds {
-		tids, err := linux.TasksOf(g.pid)
+		tids, err := linux.Tasks()
 		if err != nil {
 			return err
 		}
@@ -128,9 +123,7 @@ func (g *guard) restore() error {
 		if round > 0 {
 			time.Sleep(time.Millisecond) // an ended thread stays in /proc for a moment
 		}
-		if g.pid == os.Getpid() {
-			drain(stuck, len(tids)+2)
-		}
+		drain(stuck, len(tids)+2)
 	}
 	for tid, err := range stuck {
 		return fmt.Errorf("thread %d (and %d more) could not be put back: %w", tid, len(stuck)-1, err)

@@ -15,6 +15,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
+	"gorun/internal/sysfs"
 )
 
 // Period is the time between two read-backs during a measurement.
@@ -71,7 +72,7 @@ func Compare(threads ...Thread) *Monitor { return watch(&Monitor{}, threads) }
 
 func watch(m *Monitor, threads []Thread) *Monitor {
 	for _, t := range threads {
-		t.Mempolicy, t.anyMempolicy = linux.MempolicyDefault, false
+		t.Mempolicy = linux.MempolicyDefault
 		if t.Asked() == 0 {
 			continue
 		}
@@ -87,9 +88,12 @@ func watch(m *Monitor, threads []Thread) *Monitor {
 // reported as mismatches, and changed is called at the first. It looks only at the main thread every Period, since the
 // kernel also removes an offline CPU from that thread's mask.
 func WatchMachine(changed func()) *Monitor {
-	m := &Monitor{shared: true, online: openOnline(), changed: changed}
+	m := &Monitor{shared: true, changed: changed}
+	online, err := readOnline()
+	if err == nil {
+		m.online = &onlineCPUs{last: online}
+	}
 	main := Thread{TID: os.Getpid()}
-	var err error
 	if main.CPUs, err = linux.GetAffinity(main.TID); err == nil {
 		m.add(main)
 	}
@@ -123,7 +127,6 @@ func (m *Monitor) End() (checked int, mismatches []string) {
 	}
 	if m.online != nil {
 		m.lookOnline()
-		m.online.file.Close() // it was only read
 	}
 	for _, w := range m.threads {
 		m.checked += w.state.Looks()
@@ -199,7 +202,7 @@ func (m *Monitor) waitOnline() (changed bool) {
 // lookOnline reads the online CPUs, and reports whether they have changed since the start.
 func (m *Monitor) lookOnline() (changed bool) {
 	o := m.online
-	is, err := o.read()
+	is, err := readOnline()
 	if err != nil {
 		return o.changed
 	}
@@ -232,32 +235,12 @@ func migrations(tid int) *uint64 {
 
 // onlineCPUs is the kernel's list of online CPUs (Documentation/admin-guide/cputopology.rst).
 type onlineCPUs struct {
-	file    *os.File
 	last    cpuset.Set
 	changed bool
 }
 
-// openOnline returns nil if the list cannot be read.
-func openOnline() *onlineCPUs {
-	file, err := os.Open("/sys/devices/system/cpu/online")
-	if err != nil {
-		return nil
-	}
-	o := &onlineCPUs{file: file}
-	if o.last, err = o.read(); err != nil {
-		file.Close()
-		return nil
-	}
-	return o
-}
-
-func (o *onlineCPUs) read() (cpuset.Set, error) {
-	text := make([]byte, os.Getpagesize()) // no file of sysfs is longer
-	n, err := o.file.ReadAt(text, 0)
-	if n == 0 {
-		return cpuset.Set{}, err
-	}
-	return cpuset.Parse(string(text[:n]))
+func readOnline() (cpuset.Set, error) {
+	return sysfs.ReadSet(os.DirFS("/"), "sys/devices/system/cpu/online")
 }
 
 // poller is shared by the Monitors of this process: one thread serves all of them, because most of the cost is its

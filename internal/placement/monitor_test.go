@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -46,8 +45,7 @@ func awaitLooks(t *testing.T, m *Monitor, n int) {
 
 // An unchanged thread is read back repeatedly without a mismatch. A thread of which nothing is asked is not.
 func TestMonitorReadsBack(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	least, err := linux.GetNice(0)
 	require.NoError(t, err)
 	s := Setting{CPUs: allowed, Nice: &least, Sched: &linux.Sched{}}
@@ -61,8 +59,7 @@ func TestMonitorReadsBack(t *testing.T) {
 // A change by another program is reported once, though it lasts until the end or is undone before.
 func TestMonitorNoticesChanges(t *testing.T) {
 	tests.CPUs(t, 2) // on one there is no other mask
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	nice, batch := linux.MaxNice, linux.Sched{Policy: linux.SchedBatch}
 	other := Setting{CPUs: cpuset.Of(allowed.First()), Sched: &batch}
 	for _, c := range []struct {
@@ -85,12 +82,12 @@ func TestMonitorNoticesChanges(t *testing.T) {
 			}
 			undisturbed := Watch(Thread{Name: "another", TID: sleeper(t), Setting: Setting{CPUs: allowed}})
 			m, noticed := watchNoticed(Thread{Name: "it", TID: pid, Setting: c.asked})
-			undo, err := c.given.Apply(pid)
+			before, err := c.given.current(pid)
 			require.NoError(t, err)
+			require.NoError(t, c.given.Apply(pid))
 			tests.Receive(t, "mismatch", noticed)
 			if c.back {
-				_, err := undo.Apply(pid)
-				require.NoError(t, err)
+				require.NoError(t, before.Apply(pid))
 			}
 			_, mismatches := m.End()
 			assert.Equal(t, []string{"it: " + c.want}, mismatches)
@@ -102,8 +99,7 @@ func TestMonitorNoticesChanges(t *testing.T) {
 
 // A mismatch from the start is reported too, and an ended thread is not.
 func TestMonitorBeginsAndEnds(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	m := Watch(Thread{Name: "it", TID: sleeper(t), Setting: Setting{CPUs: cpuset.Of(cpuset.Max)}})
 	_, mismatches := m.End()
 	require.Len(t, mismatches, 1)
@@ -168,8 +164,7 @@ func TestMonitorOfAFreeProcess(t *testing.T) {
 
 // A pinned thread that was elsewhere for less than a period is found by its migrations.
 func TestMonitorCountsMigrations(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	tests.CPUs(t, 2)
 	if _, err := perf.ThreadMigrations(os.Getpid()); err != nil {
 		t.Skip("needs counts of migrations")
@@ -212,53 +207,9 @@ func TestMonitorOfTheMachine(t *testing.T) {
 	assert.Empty(t, noticed)
 }
 
-func TestMonitorNoticesACpuset(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	group := cpusetGroup(t, allowed)
-	pid := sleeper(t)
-	require.NoError(t, os.WriteFile(filepath.Join(group, "cgroup.procs"), fmt.Appendln(nil, pid), 0o644))
-	m, noticed := watchNoticed(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: allowed}})
-	require.NoError(t, os.WriteFile(filepath.Join(group, "cpuset.cpus"), fmt.Appendln(nil, allowed.First()), 0o644))
-	tests.Receive(t, "mismatch", noticed)
-	_, mismatches := m.End()
-	want := Mismatch{"CPUs", allowed.String(), fmt.Sprint(allowed.First())}
-	assert.Equal(t, []string{"it: " + want.Error()}, mismatches)
-}
-
-// cpusetGroup makes a control group with all allowed CPUs, in the version that has the cpuset controller here. It is
-// removed when the test's processes have ended.
-func cpusetGroup(t *testing.T, allowed cpuset.Set) string {
-	t.Helper()
-	tests.CPUs(t, 2) // a set of one cannot be narrowed
-	for _, parent := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"} {
-		group, err := os.MkdirTemp(parent, "gorun-test-")
-		if err != nil {
-			continue
-		}
-		t.Cleanup(func() {
-			tests.Await(t, "end of the group", func() bool { return os.Remove(group) == nil })
-		})
-		if _, err = os.Stat(filepath.Join(group, "cgroup.procs")); err != nil {
-			continue // without version 1 this is not a control group
-		}
-		err = os.WriteFile(filepath.Join(group, "cpuset.cpus"), []byte(allowed.String()), 0o644)
-		mems, memsErr := os.ReadFile(filepath.Join(parent, "cpuset.mems"))
-		if memsErr == nil { // version 1, where a new group has none
-			_ = os.WriteFile(filepath.Join(group, "cpuset.mems"), mems, 0o644)
-		}
-		if err == nil {
-			return group
-		}
-	}
-	t.Skip("needs a control group with a cpuset")
-	return ""
-}
-
 // Monitors that start and end concurrently, each for another thread, do not disturb each other.
 func TestMonitorsTogether(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()

@@ -52,7 +52,7 @@ func (p Plan) Open() (*Placer, error) {
 		return pl, nil
 	}
 	var err error
-	if pl.guard, err = newGuard(os.Getpid(), &most); err != nil {
+	if pl.guard, err = newGuard(&most); err != nil {
 		return nil, err
 	}
 	pl.undo = *pl.guard.process
@@ -87,7 +87,7 @@ func (pl *Placer) try() error {
 			return err
 		}
 	}
-	switch err := pl.undo.set(0); {
+	switch err := pl.undo.Apply(0); {
 	case errors.Is(err, fs.ErrPermission):
 		pl.restorable = false
 		return nil
@@ -235,7 +235,7 @@ func (pl *Placer) Leave(seat Seat) {
 	if seat.TID == 0 {
 		return // the thread keeps the settings until Restore
 	}
-	if !pl.restorable || pl.undo.set(0) != nil {
+	if !pl.restorable || pl.undo.Apply(0) != nil {
 		pl.seen.Delete(seat.TID) // the TID may be reused
 		return
 	}

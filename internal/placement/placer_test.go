@@ -76,11 +76,18 @@ func own(t *testing.T) kernelView {
 	return v
 }
 
-// policies are the modes of placement and their mixtures, on the CPUs that this test may use.
-func policies(t *testing.T) map[string]Policy {
+// allowedCPUs returns the CPUs that the test may use.
+func allowedCPUs(t *testing.T) cpuset.Set {
 	t.Helper()
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
+	return allowed
+}
+
+// policies are the modes of placement and their mixtures, on the CPUs that this test may use.
+func policies(t *testing.T) map[string]Policy {
+	t.Helper()
+	allowed := allowedCPUs(t)
 	cpus := allowed.List()
 	nice, batch := 7, linux.Sched{Policy: linux.SchedBatch}
 	return map[string]Policy{
@@ -104,15 +111,13 @@ func policies(t *testing.T) map[string]Policy {
 // The kernel confirms the requested settings of a seated worker. After Restore every thread of the process is as before
 // or has ended, also if the kernel does not allow a thread to be restored, as with nice for an ordinary user.
 func TestPlacerAppliesAndUndoes(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	for name, policy := range policies(t) {
 		t.Run(name, func(t *testing.T) {
 			before := views(t)
 			first := before[filepath.Base(mainThread())]
 			const workers = 40
-			plan, err := NewPlan(policy, allowed, workers, false)
-			require.NoError(t, err)
+			plan := NewPlan(policy, allowed, workers, false)
 			placer, err := plan.Open()
 			require.NoError(t, err)
 
@@ -158,11 +163,9 @@ func TestPlacerAppliesAndUndoes(t *testing.T) {
 
 // A thread that cannot be restored ends with its worker, and is forgotten: its TID may be reused.
 func TestThreadsThatCannotBePutBackEnd(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	nice := 7
-	plan, err := NewPlan(Policy{Lock: true, PinThread: true, Nice: &nice}, allowed, 1, false)
-	require.NoError(t, err)
+	plan := NewPlan(Policy{Lock: true, PinThread: true, Nice: &nice}, allowed, 1, false)
 	placer, err := plan.Open()
 	require.NoError(t, err)
 	placer.restorable = false // as for an ordinary user
@@ -193,11 +196,9 @@ func pid() string {
 
 // Executors run on their CPUs, and are restored afterwards.
 func TestExecutorsAreSeated(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	before := views(t)
-	plan, err := NewPlan(Policy{}, allowed, 10, true)
-	require.NoError(t, err)
+	plan := NewPlan(Policy{}, allowed, 10, true)
 	placer, err := plan.Open()
 	require.NoError(t, err)
 	var wg sync.WaitGroup
@@ -220,18 +221,15 @@ func TestExecutorsAreSeated(t *testing.T) {
 
 // A refusal by the kernel is an error before any worker starts.
 func TestOpenTriesThePlan(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	absent := cpuset.Max
-	plan, err := NewPlan(Policy{Lock: true, PinCPUs: []int{absent}}, allowed.With(absent), 1, false)
-	require.NoError(t, err)
-	_, err = plan.Open()
+	plan := NewPlan(Policy{Lock: true, PinCPUs: []int{absent}}, allowed.With(absent), 1, false)
+	_, err := plan.Open()
 	require.ErrorContains(t, err, "set the affinity to CPUs 65535")
 }
 
 func TestUsable(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	assert.True(t, Usable(allowed))
 	assert.False(t, Usable(allowed.With(cpuset.Max)), "the kernel leaves a CPU out that does not exist")
 	assert.False(t, Usable(cpuset.Of(cpuset.Max)), "the kernel refuses")
@@ -242,8 +240,7 @@ func TestUsable(t *testing.T) {
 
 // Confine moves every thread of the process, and its undo restores every one.
 func TestConfine(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	allowed := allowedCPUs(t)
 	one := cpuset.Of(allowed.Last())
 	before := views(t)
 	restore, err := Confine(one)

@@ -5,9 +5,6 @@
 package placement
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"gorun/internal/cpuset"
@@ -53,11 +50,8 @@ func (p Policy) String() string {
 	if p.PinThread {
 		words = append(words, "pin-thread")
 	}
-	if p.Nice != nil {
-		words = append(words, "nice "+strconv.Itoa(*p.Nice))
-	}
-	if p.Sched != nil {
-		words = append(words, "sched "+p.Sched.String())
+	if s := (Setting{Nice: p.Nice, Sched: p.Sched}); s.Asked() > 0 {
+		words = append(words, s.String())
 	}
 	return strings.Join(words, ", ")
 }
@@ -70,23 +64,17 @@ type Plan struct {
 	Executors []int      // one locked, pinned thread for each of these CPUs takes the workers; nil: each worker is a goroutine
 }
 
-// NewPlan returns the plan for a policy on the CPUs of the run. With executor, one pinned thread for each of the
-// policy's PinCPUs, or for each CPU of the run, takes the workers.
-func NewPlan(policy Policy, cpus cpuset.Set, workers int, executor bool) (Plan, error) {
+// NewPlan returns the plan for a policy on the CPUs of the run, of which its PinCPUs are. With executor, one pinned thread for
+// each of the policy's PinCPUs, or for each CPU of the run, takes the workers.
+func NewPlan(policy Policy, cpus cpuset.Set, workers int, executor bool) Plan {
 	plan := Plan{Policy: policy, Workers: workers, CPUs: cpus}
-	if cpus.Empty() {
-		return Plan{}, errors.New("the run has no CPU")
-	}
-	if outside := cpuset.Of(policy.PinCPUs...).Minus(cpus); !outside.Empty() {
-		return Plan{}, fmt.Errorf("CPUs %v are not among the run's CPUs %v", outside, cpus)
-	}
 	if executor {
 		plan.Executors = policy.PinCPUs
 		if len(plan.Executors) == 0 {
 			plan.Executors = cpus.List()
 		}
 	}
-	return plan, nil
+	return plan
 }
 
 // CPU returns the CPU to which a worker is pinned, or -1 if it floats or an executor takes it.

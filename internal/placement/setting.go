@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"gorun/internal/cpuset"
@@ -21,9 +20,7 @@ type Setting struct {
 	Nice          *int            `json:"nice,omitempty"`
 	Sched         *linux.Sched    `json:"sched,omitempty"`
 
-	// These are set only if the Setting was read from a thread.
-	allowed      cpuset.Set // the mask for restoring CPUs, including offline ones
-	anyMempolicy bool       // MempolicyDefault is a request too
+	allowed cpuset.Set // if the Setting was read from a thread: the mask for restoring CPUs, including offline ones
 }
 
 // Mismatch is a difference between the request and the kernel's answer.
@@ -69,7 +66,7 @@ var parts = [...]part{
 	},
 	{
 		flag: "mempolicy", what: "memory policy",
-		asked: func(s *Setting) bool { return s.anyMempolicy || s.Mempolicy != linux.MempolicyDefault },
+		asked: func(s *Setting) bool { return s.Mempolicy != linux.MempolicyDefault },
 		text:  func(s *Setting) string { return linux.FormatMempolicy(s.Mempolicy, s.Nodes) },
 		set: func(s *Setting, tid int) error {
 			if err := callingThread(tid); err != nil {
@@ -81,57 +78,34 @@ var parts = [...]part{
 			is, nodes, err := linux.GetMempolicy()
 			return is == s.Mempolicy && nodes.Equal(s.Nodes), errors.Join(callingThread(tid), err)
 		},
-		read: func(s *Setting, tid int) (err error) {
+		read: func(s *Setting, _ int) (err error) {
 			s.Mempolicy, s.Nodes, err = linux.GetMempolicy()
-			s.anyMempolicy = true
-			return errors.Join(callingThread(tid), err)
-		},
-	},
-	{
-		flag: "preferred-node", what: "preferred node",
-		asked: func(s *Setting) bool { return s.PreferredNode != nil },
-		text:  func(s *Setting) string { return strconv.Itoa(*s.PreferredNode) },
-		set:   func(s *Setting, tid int) error { return linux.SetPreferredNode(tid, *s.PreferredNode) },
-		has: func(s *Setting, tid int) (bool, error) {
-			is, err := linux.PreferredNode(tid)
-			return is == *s.PreferredNode, err
-		},
-		read: func(s *Setting, tid int) error {
-			is, err := linux.PreferredNode(tid)
-			s.PreferredNode = &is
 			return err
 		},
 	},
-	{
-		flag: "nice", what: "nice",
-		asked: func(s *Setting) bool { return s.Nice != nil },
-		text:  func(s *Setting) string { return strconv.Itoa(*s.Nice) },
-		set:   func(s *Setting, tid int) error { return linux.SetNice(tid, *s.Nice) },
+	single("preferred-node", "preferred node", func(s *Setting) **int { return &s.PreferredNode }, linux.PreferredNode,
+		linux.SetPreferredNode),
+	single("nice", "nice", func(s *Setting) **int { return &s.Nice }, linux.GetNice, linux.SetNice),
+	single("sched", "policy", func(s *Setting) **linux.Sched { return &s.Sched }, linux.GetSched, linux.SetSched),
+}
+
+// single is a part with one value, which is nil if it is not requested.
+func single[T comparable](flag, what string, of func(*Setting) **T, get func(tid int) (T, error), set func(int, T) error) part {
+	return part{
+		flag: flag, what: what,
+		asked: func(s *Setting) bool { return *of(s) != nil },
+		text:  func(s *Setting) string { return fmt.Sprint(**of(s)) },
+		set:   func(s *Setting, tid int) error { return set(tid, **of(s)) },
 		has: func(s *Setting, tid int) (bool, error) {
-			is, err := linux.GetNice(tid)
-			return is == *s.Nice, err
+			is, err := get(tid)
+			return is == **of(s), err
 		},
 		read: func(s *Setting, tid int) error {
-			is, err := linux.GetNice(tid)
-			s.Nice = &is
+			is, err := get(tid)
+			*of(s) = &is
 			return err
 		},
-	},
-	{
-		flag: "sched", what: "policy",
-		asked: func(s *Setting) bool { return s.Sched != nil },
-		text:  func(s *Setting) string { return s.Sched.String() },
-		set:   func(s *Setting, tid int) error { return linux.SetSched(tid, *s.Sched) },
-		has: func(s *Setting, tid int) (bool, error) {
-			is, err := linux.GetSched(tid)
-			return is == *s.Sched, err
-		},
-		read: func(s *Setting, tid int) error {
-			is, err := linux.GetSched(tid)
-			s.Sched = &is
-			return err
-		},
-	},
+	}
 }
 
 // callingThread returns an error if the TID is another thread's, since only that thread can use its memory policy.
@@ -153,15 +127,30 @@ func (s *Setting) Asked() int {
 	return n
 }
 
-// Apply applies the setting to a thread; TID 0 is the calling thread, to which the goroutine must be locked. It stops
-// at the kernel's first refusal. Applying the returned setting restores the changed properties, as far as the kernel
-// allows it: an ordinary user cannot lower a nice value. A thread that cannot be restored should end with its
-// goroutine.
-func (s *Setting) Apply(tid int) (undo Setting, err error) {
-	if undo, err = s.current(tid); err != nil {
-		return Setting{}, err
+// Apply applies the setting to a thread; TID 0 is the calling thread, to which the goroutine must be locked. It stops at the
+// kernel's first refusal. A thread that is not to keep the setting should end with its goroutine.
+func (s *Setting) Apply(tid int) error {
+	for i := range parts {
+		if parts[i].asked(s) {
+			if err := parts[i].set(s, tid); err != nil {
+				return err
+			}
+		}
 	}
-	return undo, s.set(tid)
+	return nil
+}
+
+// Give applies the setting to the calling thread, to which the goroutine must be locked, and reads each property back. An error
+// means that the kernel refused one; a mismatch, that it accepted one and did not apply it.
+func (s *Setting) Give() (checked int, mismatches []string, err error) {
+	if err := s.Apply(0); err != nil {
+		return 0, nil, err
+	}
+	differences, err := s.ReadBack(0)
+	for _, m := range differences {
+		mismatches = append(mismatches, m.Error())
+	}
+	return s.Asked(), mismatches, err
 }
 
 // ReadBack returns the differences between a thread and the setting; nil if there are none.
@@ -219,17 +208,6 @@ func (s *Setting) current(tid int) (is Setting, err error) {
 	return is, err
 }
 
-func (s *Setting) set(tid int) error {
-	for i := range parts {
-		if parts[i].asked(s) {
-			if err := parts[i].set(s, tid); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // setMissing sets the properties in which the thread differs.
 func (s *Setting) setMissing(tid int) error {
 	for i := range parts {
@@ -250,7 +228,7 @@ func (s *Setting) setMissing(tid int) error {
 // place applies the setting to a thread and reads it back: a mismatch is an error. It allocates nothing if there is
 // none.
 func (s *Setting) place(tid int) error {
-	if err := s.set(tid); err != nil {
+	if err := s.Apply(tid); err != nil {
 		return err
 	}
 	return s.verify(tid)

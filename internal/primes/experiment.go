@@ -157,10 +157,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, err
 	}
 	workers := cmp.Or(f.workers, m.CPUs.Len())
-	plan, err := placement.NewPlan(policy, m.CPUs, workers, f.dispatch == "executor")
-	if err != nil {
-		return r, err
-	}
+	plan := placement.NewPlan(policy, m.CPUs, workers, f.dispatch == "executor")
 	kernel, _ := Lookup(f.method, f.kernel) // Validate has looked it up
 	split, _ := LookupSplit(f.split)        // a choice
 	if split.Faulty {

@@ -41,8 +41,7 @@ func open(t testing.TB, opts Options, policy placement.Policy) *Pool {
 		opts.Split = "contiguous"
 	}
 	cpus := allowed(t)
-	plan, err := placement.NewPlan(policy, cpus, opts.Workers, opts.Executor)
-	require.NoError(t, err)
+	plan := placement.NewPlan(policy, cpus, opts.Workers, opts.Executor)
 	pool, err := Open(opts, plan, cpus.Last()+1)
 	require.NoError(t, err)
 	return pool

@@ -45,9 +45,9 @@ type childAnswer struct {
 
 // Child runs a child that samples a cell: it reads the request from in and writes the answer to out.
 func Child(ctx context.Context, experiments []experiment.Experiment, in io.Reader, out io.Writer) error {
-	return child.Answer(func(ctx context.Context, r childRequest) (childAnswer, error) {
+	return child.Answer(ctx, in, out, func(ctx context.Context, r childRequest) (childAnswer, error) {
 		return r.sample(ctx, experiments)
-	})(ctx, in, out, nil)
+	})
 }
 
 // sample takes the requested samples.

@@ -30,7 +30,7 @@ func Split(line string) ([]string, error) {
 	case !simple:
 		return nil, needsShell(line, statement)
 	case len(file.Stmts) > 1:
-		return nil, severalCommands(line, statement)
+		return nil, needsShell(line, file)
 	case len(statement.Redirs) > 0:
 		return nil, needsShell(line, statement.Redirs[0])
 	case statement.Background, statement.Negated:
@@ -102,13 +102,4 @@ func needsShell(line string, part syntax.Node) error {
 	from, to := int(part.Pos().Offset()), int(part.End().Offset())
 	err := fmt.Errorf("%q needs a shell", strings.TrimSpace(line[min(from, len(line)):min(to, len(line))]))
 	return hint.With(err, byShell+"; in quotes, it is text")
-}
-
-// severalCommands is the error of a line with more commands than the first.
-func severalCommands(line string, first *syntax.Stmt) error {
-	end := "\n"
-	if at := int(first.Semicolon.Offset()); first.Semicolon.IsValid() && at < len(line) {
-		end = line[at : at+1]
-	}
-	return hint.With(fmt.Errorf("%q between two commands needs a shell", end), byShell+"; in quotes, it is text")
 }

@@ -30,9 +30,9 @@ func TestSplitNeedsAShell(t *testing.T) {
 	for line, part := range map[string]string{
 		"a | b":       "a | b",
 		"a > f":       "> f",
-		"a ; b":       `";"`,
-		"a & b":       `"&"`,
-		"a\nb":        `"\n"`,
+		"a ; b":       `"a ; b"`,
+		"a & b":       `"a & b"`,
+		"a\nb":        `"a\nb"`,
 		"a || b":      "a || b",
 		"a < f":       "< f",
 		"a && b":      "a && b",
