@@ -47,7 +47,7 @@ func TestColumns(t *testing.T) {
 				have["repeats"] = have["repeats"] || c.Repeats
 			}
 			for i, c := range columns.Leading() {
-				assert.Equal(t, i+1, c.Lead, c.Name)
+				assert.Equal(t, i+1, c.CSV, c.Name)
 			}
 		})
 	}
@@ -56,8 +56,8 @@ func TestColumns(t *testing.T) {
 // The compared figure is a column with a unit of time, or the user's own figure.
 func TestComparedColumns(t *testing.T) {
 	for _, x := range rows {
-		if x.Datum != "" {
-			c := x.Columns.Get(x.Datum)
+		if x.Compared != "" {
+			c := x.Columns.Get(x.Compared)
 			assert.Equal(t, column.Nanoseconds, c.Unit, x.Name)
 			assert.Equal(t, column.Lower, c.Better, x.Name)
 		}
@@ -69,10 +69,10 @@ func TestComparedColumns(t *testing.T) {
 func TestJudgedColumns(t *testing.T) {
 	judged := map[string][]string{}
 	for _, x := range rows {
-		for _, figure := range x.Figures(x.Datum) {
+		for _, figure := range x.Figures(x.Compared) {
 			judged[x.Name] = append(judged[x.Name], figure.Column)
 		}
-		assert.Empty(t, x.Figures(result.DatumMetric), "a command that prints a metric may run for a fixed time")
+		assert.Empty(t, x.Figures(result.MetricColumn), "a command that prints a metric may run for a fixed time")
 	}
 	assert.Equal(t, map[string][]string{
 		"primes": {"cpu_seconds"}, "exec": {"cpu_seconds"}, "pair": {"cpu_ns_per_loop"},

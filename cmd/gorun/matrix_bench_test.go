@@ -73,7 +73,7 @@ func longJournal(tb testing.TB, samples int) string {
 		require.NoError(tb, err)
 		text = append(text, sealed...)
 	}
-	board, err := matrix.NewBoard(run, nil)
+	board, err := matrix.NewJudging(run, nil)
 	require.NoError(tb, err)
 	add(result.Line{Header: run})
 	for i := 0; !board.Done(); i++ {

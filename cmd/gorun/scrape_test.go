@@ -72,9 +72,9 @@ func interleaved(
 		measure(false) // caches, pages and clocks settle
 	}
 	times := []struct {
-		by   string
-		time func(result.Sample) float64
-		race *stats.Race
+		by    string
+		time  func(result.Sample) float64
+		judge *stats.Judge
 	}{
 		{by: "wall time", time: func(s result.Sample) float64 { return s.Seconds }},
 		{by: "CPU time", time: result.Sample.CPUSeconds},
@@ -82,13 +82,13 @@ func interleaved(
 	seed := uint64(time.Now().UnixNano())
 	for i := range times {
 		var err error
-		times[i].race, err = stats.NewRace(stats.Design{
+		times[i].judge, err = stats.NewJudge(stats.Design{
 			Seed: seed, Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin, Rounds: rounds,
 		})
 		require.NoError(t, err)
 	}
-	for !times[0].race.Done() {
-		round := times[0].race.Next() // both times have the same schedule
+	for !times[0].judge.Done() {
+		round := times[0].judge.Next() // both times have the same schedule
 		var samples []result.Sample
 		for _, block := range round {
 			for _, cell := range block {
@@ -100,12 +100,12 @@ func interleaved(
 			for i, sample := range samples {
 				seconds[i] = by.time(sample)
 			}
-			require.NoError(t, by.race.Add(round, seconds))
+			require.NoError(t, by.judge.Add(round, seconds))
 		}
 	}
 	var all []compared
 	for _, by := range times {
-		all = append(all, compared{by.by, by.race.Verdicts(0)[1], by.race.ControlVerdict()})
+		all = append(all, compared{by.by, by.judge.Verdicts(0)[1], by.judge.ControlVerdict()})
 	}
 	return all
 }

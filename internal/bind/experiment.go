@@ -53,12 +53,12 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun bind --dry-run\n" +
 			"  gorun matrix bind --processes 2,20",
 	},
-	Sampling: experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
-	Place:    experiment.Started,
-	Single:   []string{"trials"},
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
+	Sampling:    experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
+	Place:       experiment.Started,
+	SharedFlags: []string{"trials"},
+	Columns:     columns,
+	New:         func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(s.Environ)}, nil
 	},
 	Picture: &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},

@@ -19,20 +19,20 @@ func SVG(w io.Writer, run *result.Run) error {
 
 // Trials draws the time of each process's sum in each trial, unbound above bound. It returns false if no sample is
 // good.
-func Trials(run *result.Run) (chart.Figure, bool) {
+func Trials(run *result.Run) (chart.Drawing, bool) {
 	if run.Experiment != "bind" {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	run = term.Clean(run)
 	h, legend, ok := heat(run)
 	if !ok {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	drawn, height, ok := chart.DrawMaps(sideOf(h, "A", "A, unbound"), sideOf(h, "B", "B, bound"))
 	if !ok {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
-	f := chart.Figure{
+	f := chart.Drawing{
 		Title:       "Time of each sum, in ms, by process and trial",
 		Description: "Rows are processes, columns are trials. " + legend,
 		Table:       table.Table{Name: "trials", Title: "Times by process and trial"},

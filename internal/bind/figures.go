@@ -15,16 +15,16 @@ type Figures struct {
 
 // part has the figures of a process of a trial, for formats with a row for each process.
 type part struct {
-	Bound      bool           `json:"bound" figure:",lead=3,key=bound" is:"Whether the process is bound to a CPU."`
-	Process    int            `json:"process" figure:",lead=1,key=process" is:"The number of the process, from 0."`
-	CPU        int            `json:"cpu" figure:",lead=4,key=cpu" words:"-1=any" is:"The CPU that it is bound to; -1: none, or several."`
+	Bound      bool           `json:"bound" figure:",csv=3,key=bound" is:"Whether the process is bound to a CPU."`
+	Process    int            `json:"process" figure:",csv=1,key=process" is:"The number of the process, from 0."`
+	CPU        int            `json:"cpu" figure:",csv=4,key=cpu" words:"-1=any" is:"The CPU that it is bound to; -1: none, or several."`
 	CPUs       string         `json:"cpus" is:"The CPUs that it is bound to."`
-	Trial      int            `json:"trial" figure:",lead=2" is:"The number of the trial, from 0."`
-	Checks     uint64         `json:"checks" figure:"number,lead=6" is:"The process's checks of its CPU."`
-	Deviations uint64         `json:"deviations" figure:"number,lead=5,bench=deviations/op" is:"The checks that found another CPU than the bound one or, unbound, than the previous check."`
+	Trial      int            `json:"trial" figure:",csv=2" is:"The number of the trial, from 0."`
+	Checks     uint64         `json:"checks" figure:"number,csv=6" is:"The process's checks of its CPU."`
+	Deviations uint64         `json:"deviations" figure:"number,csv=5,bench=deviations/op" is:"The checks that found another CPU than the bound one or, unbound, than the previous check."`
 	MovedTo    map[int]uint64 `json:"moved_to" figure:"number" is:"The deviations, by the CPU that it was on."`
-	ArrayBytes uint64         `json:"array_bytes" figure:"B,lead=7" is:"The size of its array."`
-	Passes     uint64         `json:"passes" figure:"count,lead=8" is:"The number of times that it sums the array."`
+	ArrayBytes uint64         `json:"array_bytes" figure:"B,csv=7" is:"The size of its array."`
+	Passes     uint64         `json:"passes" figure:"count,csv=8" is:"The number of times that it sums the array."`
 }
 
 var (

@@ -30,8 +30,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Sampling: experiment.Sampling{Samples: 1, Budget: mapTime.Seconds()},
 	Place:    experiment.Here,
-	OneRow:   "give each cell two CPUs: --cpus '0,1 0,2'",
-	Datum:    oneWay.Name,
+	RowHint:  "give each cell two CPUs: --cpus '0,1 0,2'",
+	Compared: oneWay.Name,
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
@@ -138,7 +138,7 @@ type spec struct {
 // sampler takes samples with one runner.
 type sampler struct{ *contend.Runner }
 
-func open(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+func open(_ experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 	nodes := map[int]int{} // of the CPUs
 	for _, c := range cells {
 		nodes[c.A], nodes[c.B] = c.NodeA, c.NodeB

@@ -18,9 +18,9 @@ func writeSVG(w io.Writer, run *result.Run) error {
 
 // drawMap draws the one-way times of all pairs of CPUs as a heat map, CPUs ordered by locality, with the times by
 // relation. It returns false if no pair has a good sample, or if there are too many CPUs.
-func drawMap(run *result.Run) (chart.Figure, bool) {
+func drawMap(run *result.Run) (chart.Drawing, bool) {
 	if run.Experiment != "c2c" {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	// 256 CPUs have 32,640 samples; only this part of each is shown.
 	pairs := slices.DeleteFunc(term.Clean(measuredPairs(run.Samples)), func(p Figures) bool {
@@ -28,9 +28,9 @@ func drawMap(run *result.Run) (chart.Figure, bool) {
 	})
 	drawn, height, ok := chart.DrawMaps(heatOf(pairs))
 	if !ok {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
-	f := chart.Figure{Title: "Core-to-core latency, one way, in ns"}
+	f := chart.Drawing{Title: "Core-to-core latency, one way, in ns"}
 	f.Description = "CPUs are ordered by node, cache and core."
 	if len(pairs) > 1 {
 		f.Description += " " + extremes(pairs) + "."

@@ -34,7 +34,7 @@ func opened(t *testing.T, m *topology.Machine, f flags) (cells []Cell, r experim
 			cells = append(cells, c.Do)
 		}
 	}
-	r, err := open(experiment.Setting{}, cells)
+	r, err := open(experiment.Environment{}, cells)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return cells, r

@@ -51,7 +51,7 @@ type Column struct {
 	Label   string // in the table; "": the name, without its unit
 	Hidden  bool   // the table does not show it
 	Verbose bool   // the table shows it with --verbose
-	Lead    int    // place among the columns that come first in CSV; 0: it comes after those of every experiment, by name
+	CSV     int    // place among the columns that come first in CSV; 0: it comes after those of every experiment, by name
 	Key     string // in the names of benchmarks, which differ by it; "": it is not there
 	Bench   string // unit in a benchmark line; "": it is not there. Of a map, if set, the units are the keys
 	Rank    int    // place among the columns of a table of cells; 0: it is not one. Where there is no room, the highest goes first
@@ -147,15 +147,15 @@ func (l List) After(name string, more ...Column) List {
 
 // Leading returns the columns that come first in CSV, in order.
 func (l List) Leading() List {
-	lead := slices.DeleteFunc(slices.Clone(l), func(c Column) bool { return c.Lead == 0 })
-	slices.SortStableFunc(lead, func(a, b Column) int { return a.Lead - b.Lead })
+	lead := slices.DeleteFunc(slices.Clone(l), func(c Column) bool { return c.CSV == 0 })
+	slices.SortStableFunc(lead, func(a, b Column) int { return a.CSV - b.CSV })
 	return lead
 }
 
-// Others returns the experiment's own columns that do not lead and that any of the samples has, sorted by name.
+// Others returns the experiment's own columns that do not come first and that any of the samples has, sorted by name.
 func (l List) Others(samples []result.Sample) List {
 	others := slices.DeleteFunc(l.Keyed(samples), func(c Column) bool {
-		return !c.own || c.Lead > 0 || !slices.ContainsFunc(samples, func(s result.Sample) bool { return c.Of(&s).Known() })
+		return !c.own || c.CSV > 0 || !slices.ContainsFunc(samples, func(s result.Sample) bool { return c.Of(&s).Known() })
 	})
 	slices.SortFunc(others, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
 	return others

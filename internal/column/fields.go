@@ -13,8 +13,8 @@ import (
 // Of returns the columns of the figures F, in the order of its fields. The tags of a field describe its column:
 //
 //	json:"ns_per_op"              the name
-//	figure:"ns,lower,lead=5"      the unit, then the other attributes of a Column that apply: lower or higher, hidden, verbose,
-//	                              repeats, lead=N, rank=N, key=TEXT, bench=TEXT
+//	figure:"ns,lower,csv=5"      the unit, then the other attributes of a Column that apply: lower or higher, hidden, verbose,
+//	                              repeats, csv=N, rank=N, key=TEXT, bench=TEXT
 //	label:"time of an operation"  Column.Label; and so group:"…" and words:"-1=F,0=off"
 //	is:"The mean time."           Column.Meaning
 //
@@ -139,8 +139,8 @@ func (c *Column) read(tag reflect.StructTag) (err error) {
 			c.Verbose = true
 		case "repeats":
 			c.Repeats = true
-		case "lead":
-			c.Lead, err = strconv.Atoi(value)
+		case "csv":
+			c.CSV, err = strconv.Atoi(value)
 		case "rank":
 			c.Rank, err = strconv.Atoi(value)
 		case "key":

@@ -12,7 +12,7 @@ import (
 )
 
 type row struct {
-	Node int `json:"node" figure:",lead=1,key=node" words:"-1=F" is:"The node."`
+	Node int `json:"node" figure:",csv=1,key=node" words:"-1=F" is:"The node."`
 }
 
 type phase struct {
@@ -44,7 +44,7 @@ func TestOf(t *testing.T) {
 		"settling_pages": "The pages moved while it settled.", "settling_node": "The node while it settled.", "pages": "The pages moved.",
 	}, names)
 	node, settling := columns.Get("node"), columns.Get("settling_pages")
-	assert.Equal(t, []any{1, "node", "F", Count, true}, []any{node.Lead, node.Key, node.Words["-1"], settling.Unit, settling.Hidden})
+	assert.Equal(t, []any{1, "node", "F", Count, true}, []any{node.CSV, node.Key, node.Words["-1"], settling.Unit, settling.Hidden})
 
 	for text, want := range map[string]map[string]string{
 		`{"node":-1,"ns":2.5,"note":"x","settling":{"pages":3},"settled":{"node":7}}`: {
@@ -67,7 +67,7 @@ func TestOf(t *testing.T) {
 func TestOfWrongTags(t *testing.T) {
 	for _, tag := range []reflect.StructTag{
 		`json:"ns" figure:"ns"`, `figure:"ns" is:"The time."`, `json:"ns" figure:"miles" is:"The time."`,
-		`json:"ns" figure:"ns,fast" is:"The time."`, `json:"ns" figure:"ns,lead=first" is:"The time."`,
+		`json:"ns" figure:"ns,fast" is:"The time."`, `json:"ns" figure:"ns,csv=first" is:"The time."`,
 	} {
 		wrong := reflect.StructOf([]reflect.StructField{{Name: "NS", Type: reflect.TypeFor[float64](), Tag: tag}})
 		assert.Panics(t, func() { new(walk).fields(wrong, nil, Column{}, "") }, tag)

@@ -22,7 +22,7 @@ func (s *sampler) sampleDedicated(ctx context.Context, c Cell) (sample result.Sa
 	}
 	d := held.Dedicated()
 	s.dedicated = &d
-	if s.Passed {
+	if s.PassThrough {
 		fmt.Fprint(os.Stderr, dedicatedLines(&d))
 	}
 	defer func() {
@@ -36,7 +36,7 @@ func (s *sampler) sampleDedicated(ctx context.Context, c Cell) (sample result.Sa
 			sample.Doubt(result.Suspect, "another program gave %d of the threads that were moved off CPU %d other CPUs meanwhile",
 				d.Changed, d.CPU)
 		}
-		if err == nil && !s.Passed {
+		if err == nil && !s.PassThrough {
 			err = unrestored
 		}
 	}()

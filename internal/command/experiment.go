@@ -34,8 +34,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Matrix: "  gorun matrix exec --cpus '0 1' -- sort -o /dev/null /etc/services\n" +
 			"  gorun matrix exec --nice 0,5 --gomaxprocs 1,2 --out nice.jsonl -- gzip --version",
 	},
-	Place:  experiment.Started,
-	Single: []string{"stat", "placements", "device"},
+	Place:       experiment.Started,
+	SharedFlags: []string{"stat", "placements", "device"},
 	Once: &experiment.Once{
 		Unless: "placements",
 		Needs: func(text func(flag string) string) bool {
@@ -43,12 +43,12 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			return text("placement")+text("dedicate") != "" || topology.SelectsDevice(nodes)
 		},
 	},
-	Judged:  column.List{column.CPU},
-	Second:  column.List{peakMemory},
-	Columns: columns,
-	New:     func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(s experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
-		return &sampler{Setting: s, cells: cells}, nil
+	AlsoJudged: column.List{column.CPU},
+	Second:     column.List{peakMemory},
+	Columns:    columns,
+	New:        func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+		return &sampler{Environment: s, cells: cells}, nil
 	},
 	View: &shown,
 })
@@ -57,11 +57,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 type Cell struct {
 	Name string // in tables; "": the command's words
 	Argv []string
-	Around
+	Hooks
 	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
 	Output     string // where its output goes, by --output; "": the default
 	Exits      exits  // exit codes that are not failures
-	Setting    launch.Setting
+	Setting    launch.CommandSetting
 	Timeout    time.Duration // 0: none
 	Metrics    []metric      // figures that the command prints
 	Migrations bool          // count moves between CPUs

@@ -72,7 +72,7 @@ func TestBecome(t *testing.T) {
 	} {
 		r, err := resolve(t, experiment.Machine{}, line, "true")
 		require.NoError(t, err, line)
-		assert.Equal(t, becomes, r.Become != nil, line)
+		assert.Equal(t, becomes, r.Exec != nil, line)
 	}
 }
 

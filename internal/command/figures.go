@@ -15,9 +15,9 @@ type Figures struct {
 	Metric3 *float64 `json:"metric_3,omitempty" figure:",bench=metric_3" is:"The figure of the third --metric in the command's output."`
 	Metric4 *float64 `json:"metric_4,omitempty" figure:",bench=metric_4" is:"The figure of the fourth --metric in the command's output."`
 
-	ExitCode       int `json:"exit_code" figure:",lead=1" is:"The exit code of the command: 128 and the signal's number, if that ended it."`
-	result.PeakRSS `figure:",lead=2"`
-	Metric         *float64           `json:"metric,omitempty" figure:",lead=3,bench=metric" is:"The figure that --metric finds in the command's output."`
+	ExitCode       int `json:"exit_code" figure:",csv=1" is:"The exit code of the command: 128 and the signal's number, if that ended it."`
+	result.PeakRSS `figure:",csv=2"`
+	Metric         *float64           `json:"metric,omitempty" figure:",csv=3,bench=metric" is:"The figure that --metric finds in the command's output."`
 	Signal         int                `json:"signal,omitempty" label:"ended by signal" is:"The signal that ended the command."`
 	TimedOut       bool               `json:"timed_out,omitempty" label:"longer than the timeout" is:"Whether the command took longer than --timeout."`
 	Killed         int                `json:"killed,omitempty" figure:"count" is:"The processes that were still running at its end and were killed."`
@@ -52,7 +52,7 @@ var mostMetrics = len(new(Figures).metrics())
 // metricColumn returns the name of the column of a command's own figure.
 func metricColumn(i int) string {
 	if i == 0 {
-		return result.DatumMetric
+		return result.MetricColumn
 	}
-	return fmt.Sprintf("%s_%d", result.DatumMetric, i+1)
+	return fmt.Sprintf("%s_%d", result.MetricColumn, i+1)
 }

@@ -41,9 +41,9 @@ type flags struct {
 	exits                             exits // that are not failures
 
 	argv    []string
-	around  Around
+	hooks   Hooks
 	metrics []metric
-	judged  experiment.Judged
+	judged  experiment.ComparedBy
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
@@ -101,10 +101,10 @@ func (f *flags) split() error {
 		to         *[]string
 	}{
 		{"command", f.command, &f.argv},
-		{"setup", f.setup, &f.around.Setup},
-		{"prepare", f.prepare, &f.around.Prepare},
-		{"conclude", f.conclude, &f.around.Conclude},
-		{"cleanup", f.cleanup, &f.around.Cleanup},
+		{"setup", f.setup, &f.hooks.Setup},
+		{"prepare", f.prepare, &f.hooks.Prepare},
+		{"conclude", f.conclude, &f.hooks.Conclude},
+		{"cleanup", f.cleanup, &f.hooks.Cleanup},
 	} {
 		switch {
 		case of.text == "":
@@ -169,8 +169,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Placement += ", others moved off"
 	}
 	spec := spec{
-		Command: f.argv, SettingSpec: s.Spec(), Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
-		Name: f.name, Around: f.around, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
+		Command: f.argv, SettingFlags: s.Spec(), Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
+		Name: f.name, Hooks: f.hooks, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
 	}
 	if request != nil {
 		spec.Dedicate, spec.All = &request.CPU, request.All
@@ -184,12 +184,12 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			}
 		}
 	}
-	r.Judged = f.judged
+	r.Compared = f.judged
 	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.metric == ""
 	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
 	if r.Silent && f.timeout == 0 && plain {
-		r.Become = func(environ []string) error { return launch.Exec(s.Setting, f.argv, environ) }
+		r.Exec = func(environ []string) error { return launch.Exec(s.CommandSetting, f.argv, environ) }
 	}
 	return r, nil
 }
@@ -198,7 +198,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request) experiment.Cell[Cell] {
 	return experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.Setting,
+			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.CommandSetting,
 			Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request,
@@ -226,7 +226,7 @@ func (f *flags) compare(m experiment.Machine) (r experiment.Resolution[Cell], er
 		cell.Name, cell.Flags = "--placement "+p.Name, map[string]string{"placement": p.Name}
 		r.Cells = append(r.Cells, cell)
 	}
-	r.Judged, r.Warnings = f.judged, f.withoutEffect(m)
+	r.Compared, r.Warnings = f.judged, f.withoutEffect(m)
 	return r, nil
 }
 
@@ -275,14 +275,14 @@ func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
 // spec holds the request by flag name.
 type spec struct {
 	Command []string `json:"command"`
-	SettingSpec
+	SettingFlags
 	Dedicate *int    `json:"dedicate,omitempty"` // the CPU
 	All      bool    `json:"all,omitempty"`
 	Timeout  float64 `json:"timeout_seconds,omitempty"`
 	Metric   string  `json:"metric,omitempty"`
 	Better   string  `json:"better,omitempty"`
 	Name     string  `json:"name,omitempty"`
-	Around
+	Hooks
 	Input         string `json:"input,omitempty"`
 	Output        string `json:"output,omitempty"`
 	IgnoreFailure string `json:"ignore_failure,omitempty"`

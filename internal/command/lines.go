@@ -20,7 +20,7 @@ var numa = map[linux.Mempolicy]struct{ numactl, systemd string }{
 }
 
 // linesOf returns how to apply a setting without gorun; none for a preferred node, which no other program can set.
-func linesOf(s launch.Setting) result.Lines {
+func linesOf(s launch.CommandSetting) result.Lines {
 	if s.PreferredNode != nil {
 		return result.Lines{}
 	}

@@ -37,7 +37,7 @@ func TestLines(t *testing.T) {
 		"cpus 1, sched fifo:10":         {placement.Setting{CPUs: cpuset.Of(1), Sched: &realTime}, 0, "chrt --fifo 10 taskset -c 1 | chrt --fifo 10 numactl --physcpubind=1 | CPUSchedulingPolicy=fifo CPUSchedulingPriority=10 CPUAffinity=1"},
 		"gomaxprocs 2":                  {placement.Setting{}, 2, "env GOMAXPROCS=2 |  | Environment=GOMAXPROCS=2"},
 	} {
-		s := launch.Setting{Setting: c.setting, GOMAXPROCS: c.procs}
+		s := launch.CommandSetting{Setting: c.setting, GOMAXPROCS: c.procs}
 		assert.Equal(t, words, s.String())
 		lines := linesOf(s)
 		assert.Equal(t, c.want, strings.Join([]string{lines.Taskset, lines.Numactl, strings.Join(lines.Systemd, " ")}, " | "), words)

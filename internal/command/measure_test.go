@@ -31,8 +31,8 @@ func TestSample(t *testing.T) {
 		"echo 'rate: 0'":                    {0, "the metric is 0, and only figures above 0 have a ratio"},
 		"echo nothing":                      {0, `matches nothing in the output, which ends in "nothing"`},
 	} {
-		s, err := (&sampler{Setting: experiment.Setting{Self: self, Environ: os.Environ()}}).Sample(t.Context(), Cell{
-			Argv: []string{"sh", "-c", script}, Metrics: []metric{rate}, Setting: launch.Setting{GOMAXPROCS: 2},
+		s, err := (&sampler{Environment: experiment.Environment{Self: self, Environ: os.Environ()}}).Sample(t.Context(), Cell{
+			Argv: []string{"sh", "-c", script}, Metrics: []metric{rate}, Setting: launch.CommandSetting{GOMAXPROCS: 2},
 		})
 		require.NoError(t, err)
 		if v, _ := result.Typed[Figures](&s); want.figure > 0 {

@@ -37,7 +37,7 @@ func (f *flags) parseMetrics() error {
 	if len(directions) != len(texts) {
 		return hint.Usagef("--better is given %d times, for %d metrics: give it once, or once for each", len(directions), len(texts))
 	}
-	f.judged = experiment.Judged{Datum: metricColumn(0), Better: directions[0]}
+	f.judged = experiment.ComparedBy{Column: metricColumn(0), Better: directions[0]}
 	for i, text := range texts {
 		metric, err := newMetric(text)
 		switch {

@@ -63,7 +63,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 				setting := fmt.Sprint(p.Setting())
 				assert.False(t, names[p.Name] || settings[setting], "%s twice", p.Name)
 				names[p.Name], settings[setting] = true, true
-				if lines := linesOf(launch.Setting{Setting: p.Setting()}); p.Name != "unbound" {
+				if lines := linesOf(launch.CommandSetting{Setting: p.Setting()}); p.Name != "unbound" {
 					assert.NotEmpty(t, lines.Numactl)
 					assert.NotEmpty(t, lines.Systemd)
 				}

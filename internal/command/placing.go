@@ -51,7 +51,7 @@ func (p *Placing) Validate() error {
 
 // Placed is a setting that flags request on a machine.
 type Placed struct {
-	launch.Setting
+	launch.CommandSetting
 	Lines  result.Lines // how to have it without gorun
 	Chosen string       // which CPU it has and why, if one was chosen among others
 }
@@ -72,14 +72,14 @@ func (p *Placing) Placed(m experiment.Machine) (s Placed, err error) {
 
 // placedIn returns the setting that the other flags request in a placement.
 func (p *Placing) placedIn(m experiment.Machine, of Placement) (s Placed, err error) {
-	s.Setting = launch.Setting{Setting: of.Setting(), GOMAXPROCS: p.gomaxprocs}
+	s.CommandSetting = launch.CommandSetting{Setting: of.Setting(), GOMAXPROCS: p.gomaxprocs}
 	if p.mempolicy != "" {
 		if s.Mempolicy, s.Nodes, err = parseMempolicy(m, p.mempolicy); err != nil {
 			return s, hint.Flag("mempolicy", p.mempolicy, err)
 		}
 	}
 	s.PreferredNode, s.Nice, s.Sched = p.preferred, p.nice, p.sched
-	s.Lines, s.Chosen = linesOf(s.Setting), of.Chosen
+	s.Lines, s.Chosen = linesOf(s.CommandSetting), of.Chosen
 	s.Lines.Kubernetes = of.Kubernetes
 	return s, nil
 }
@@ -92,8 +92,8 @@ func (p Placed) Described(m experiment.Machine) map[string]result.CPUs {
 	return map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, p.CPUs.List())}
 }
 
-// SettingSpec holds a requested setting by flag name.
-type SettingSpec struct {
+// SettingFlags holds a requested setting by flag name.
+type SettingFlags struct {
 	CPUs          string `json:"cpus"` // kernel list; "": as inherited
 	Mempolicy     string `json:"mempolicy,omitempty"`
 	PreferredNode *int   `json:"preferred_node,omitempty"`
@@ -103,8 +103,8 @@ type SettingSpec struct {
 }
 
 // Spec returns the setting by flag name.
-func (p Placed) Spec() SettingSpec {
-	spec := SettingSpec{
+func (p Placed) Spec() SettingFlags {
+	spec := SettingFlags{
 		CPUs: p.CPUs.String(), Mempolicy: p.MempolicyFlag(), PreferredNode: p.PreferredNode, Nice: p.Nice, GOMAXPROCS: p.GOMAXPROCS,
 	}
 	if p.Sched != nil {

@@ -22,7 +22,7 @@ const exitTimedOut = 124
 
 // sampler runs the commands.
 type sampler struct {
-	experiment.Setting
+	experiment.Environment
 	experiment.Variation
 	cells    []Cell
 	prepared bool // Prepare was called
@@ -53,7 +53,7 @@ func (s *sampler) Vary(v experiment.Variation) {
 // measure takes a sample of a cell. Before it, the output of the command is compared where that is due: a pilot, whose
 // time does not count, is such an execution itself.
 func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, err error) {
-	if s.Passed || len(c.Metrics) > 0 || !s.of(c).due() {
+	if s.PassThrough || len(c.Metrics) > 0 || !s.of(c).due() {
 		return s.execute(ctx, c, false)
 	}
 	before := s.compared
@@ -86,15 +86,15 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 		Self: s.Self.In(s.Environ), Argv: c.Argv, Setting: c.Setting, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations,
 		Padding: s.Padding,
 	}
-	if s.Passed {
-		r.Passed, r.Stdin, r.Stdout, r.Stderr = true, os.Stdin, os.Stdout, os.Stderr
+	if s.PassThrough {
+		r.PassThrough, r.Stdin, r.Stdout, r.Stderr = true, os.Stdin, os.Stdout, os.Stderr
 		if len(c.Metrics) == 0 {
 			r.Keep = 0 // the command writes directly to gorun's output
 		}
 	} else {
 		r.Lasting, r.InMemory = &s.lasting, c.Output != outputPipe
 	}
-	if (!s.Passed || c.Output != "") && !compare && len(c.Metrics) == 0 {
+	if (!s.PassThrough || c.Output != "") && !compare && len(c.Metrics) == 0 {
 		if r.Stdout, err = c.openOutput(); err != nil {
 			return sample, fmt.Errorf("--output: %w", err)
 		}
@@ -114,7 +114,7 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 		c.addFigures(&sample, s.last, failure == "", s.Machine)
 	}
 	switch {
-	case s.Passed:
+	case s.PassThrough:
 		return sample, err
 	case err != nil:
 		return result.InvalidSample(err), nil
@@ -154,7 +154,7 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 // End returns an error with the exit code of the command that the user ran, and warnings about compared commands with
 // different output.
 func (s *sampler) End() (warnings []result.Warning, err error) {
-	if !s.Passed {
+	if !s.PassThrough {
 		return slices.Concat(s.differing(), s.doingLess(), s.leftWarnings()), nil
 	}
 	if s.last.NoMoves != nil {

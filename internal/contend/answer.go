@@ -24,7 +24,7 @@ const (
 // answer says what sharing costs each operation: the time on the most CPUs over that on the fewest, or that with the slowest
 // distance of the words over that with the fastest. It returns nothing for rows that differ in something else, and where
 // cells are judged.
-func answer(run *result.Run, _ view.Spec) []view.Statement {
+func answer(run *result.Run, _ view.Options) []view.Statement {
 	if run.Matrix != nil {
 		return nil
 	}

@@ -35,8 +35,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Sampling: experiment.Sampling{Samples: 1},
 	Place:    experiment.Here,
-	OneRow:   "choose a row by --rows, or give --load one-iteration and several --cpus",
-	Datum:    perOperation.Name,
+	RowHint:  "choose a row by --rows, or give --load one-iteration and several --cpus",
+	Compared: perOperation.Name,
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
@@ -123,8 +123,8 @@ func (f *flags) Validate() error {
 }
 
 // plan returns the rows that the flags select on a machine. A captured machine is planned as if it had this architecture.
-func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow, err error) {
-	o = Options{Ops: f.ops, Dist: f.dists, DistBytes: f.bytesApart, Variant: cmp.Or(f.variant, bestVariant())}
+func (f *flags) plan(m experiment.Machine) (o Sweep, rows []result.ContendRow, err error) {
+	o = Sweep{Ops: f.ops, Dist: f.dists, DistBytes: f.bytesApart, Variant: cmp.Or(f.variant, bestVariant())}
 	if f.dist == "" && f.distBytes == "" {
 		o.DistBytes = []int{0}
 	}
@@ -226,7 +226,7 @@ type spec struct {
 // sampler takes samples with one runner.
 type sampler struct{ *Runner }
 
-func open(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+func open(_ experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 	runner, err := Open(cells[0].Nodes, cells[0].Variant)
 	return sampler{runner}, err
 }

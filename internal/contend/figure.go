@@ -26,16 +26,16 @@ func writeSVG(w io.Writer, run *result.Run) error {
 // drawCurves draws the time of an operation and the throughput of all threads over the number of CPUs: a line per
 // operation, with the range of its samples if there are several. It returns false if no operation ran on different
 // numbers of CPUs.
-func drawCurves(run *result.Run) (chart.Figure, bool) {
+func drawCurves(run *result.Run) (chart.Drawing, bool) {
 	if run.Experiment != "contend" {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	run = term.Clean(run)
 	curves := curvesOf(measuredRows(run.Samples))
 	if len(curves) == 0 {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
-	f := chart.Figure{Title: "Contention: time and throughput by CPUs", Table: table.Table{
+	f := chart.Drawing{Title: "Contention: time and throughput by CPUs", Table: table.Table{
 		Name: "curves", Title: "Medians over the samples, and their ranges",
 	}}
 	f.Table.Add("operation", "CPUs", "samples", "an operation", "operations a second")

@@ -11,12 +11,12 @@ type Figures struct {
 	Variant string `json:"variant,omitempty" figure:",key=variant" is:"The variant of the instruction."` // "lse", "llsc"
 	Mode    string `json:"mode" figure:",key=mode" is:"How a row ends: count, after a number of operations, or time."`
 
-	NsPerOp        float64  `json:"ns_per_op" figure:"ns,lower,lead=5,bench=ns/op" label:"time of an operation" is:"The mean time of an operation, over the threads."`
-	OpsPerSecond   float64  `json:"ops_per_second" figure:"1/s,higher,lead=10,bench=ops/s,rank=5" label:"ops/s" is:"The operations per second of all threads."`
-	Min            float64  `json:"min" figure:"ns,lower,lead=6,rank=1" is:"The time of an operation, of the fastest thread."`
-	Max            float64  `json:"max" figure:"ns,lower,lead=7,rank=2" is:"The time of an operation, of the slowest thread."`
-	Stdev          float64  `json:"stdev" figure:"ns,lower,lead=8,rank=3" is:"The standard deviation of the threads' times of an operation."` // divided by n - 1; 0 for one
-	Fairness       float64  `json:"fairness" figure:"ratio,higher,lead=9,bench=fairness,rank=4" label:"fairness" is:"Jain's index of the threads' rates: 1 if all are equal, 1/n if one of n gets everything."`
+	NsPerOp        float64  `json:"ns_per_op" figure:"ns,lower,csv=5,bench=ns/op" label:"time of an operation" is:"The mean time of an operation, over the threads."`
+	OpsPerSecond   float64  `json:"ops_per_second" figure:"1/s,higher,csv=10,bench=ops/s,rank=5" label:"ops/s" is:"The operations per second of all threads."`
+	Min            float64  `json:"min" figure:"ns,lower,csv=6,rank=1" is:"The time of an operation, of the fastest thread."`
+	Max            float64  `json:"max" figure:"ns,lower,csv=7,rank=2" is:"The time of an operation, of the slowest thread."`
+	Stdev          float64  `json:"stdev" figure:"ns,lower,csv=8,rank=3" is:"The standard deviation of the threads' times of an operation."` // divided by n - 1; 0 for one
+	Fairness       float64  `json:"fairness" figure:"ratio,higher,csv=9,bench=fairness,rank=4" label:"fairness" is:"Jain's index of the threads' rates: 1 if all are equal, 1/n if one of n gets everything."`
 	FairnessMinMax float64  `json:"fairness_min_max" figure:"ratio,higher,verbose" is:"The rate of the slowest thread divided by that of the fastest."`
 	Operations     uint64   `json:"operations" figure:"number,repeats,verbose" is:"The operations of all threads that count."`
 	Failures       *uint64  `json:"failures,omitempty" figure:"number,rank=7" is:"The compare-and-swaps that found another value."`

@@ -49,7 +49,7 @@ func rowsOf(t *testing.T, m *topology.Machine, nodes []NodeCPUs, ops, load strin
 	if len(dist) == 0 {
 		dist = []int{0}
 	}
-	return Rows(Options{Ops: list, Load: pattern, Nodes: nodes, DistBytes: dist, MemNodes: memNodes})
+	return Rows(Sweep{Ops: list, Load: pattern, Nodes: nodes, DistBytes: dist, MemNodes: memNodes})
 }
 
 // takeSample measures a row.

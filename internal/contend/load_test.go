@@ -50,7 +50,7 @@ func TestRolloverIsDrawn(t *testing.T) {
 		{sized(3), "***"},
 	} {
 		var lines []string
-		for _, row := range Rows(Options{Ops: Ops[:1], Load: load, Nodes: c.nodes, DistBytes: []int{0}, MemNodes: []int{0}}) {
+		for _, row := range Rows(Sweep{Ops: Ops[:1], Load: load, Nodes: c.nodes, DistBytes: []int{0}, MemNodes: []int{0}}) {
 			lines = append(lines, row.Pattern)
 		}
 		assert.Equal(t, c.want, strings.Join(lines, "\n"))

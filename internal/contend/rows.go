@@ -30,8 +30,8 @@ type NodeCPUs struct {
 	CPUs []int
 }
 
-// Options determine the rows. No list is empty, except one of the distances.
-type Options struct {
+// Sweep determine the rows. No list is empty, except one of the distances.
+type Sweep struct {
 	Ops       []Op
 	Load      Load
 	Nodes     []NodeCPUs
@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // Rows returns the rows to measure: for every operation, distance and memory node, all rows of the load pattern.
-func Rows(o Options) []result.ContendRow {
+func Rows(o Sweep) []result.ContendRow {
 	cpus := make([][]int, len(o.Nodes))
 	nodeOf := map[int]int{}
 	for i, node := range o.Nodes {
@@ -85,7 +85,7 @@ const (
 )
 
 // places returns rows of an operation with only the distance set.
-func (o Options) places(op Op) (places []result.ContendRow) {
+func (o Sweep) places(op Op) (places []result.ContendRow) {
 	for _, dist := range o.Dist {
 		if op.Bit {
 			places = append(places, result.ContendRow{Dist: dist, DistBy: byBit})

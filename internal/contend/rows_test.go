@@ -22,7 +22,7 @@ func TestRowsOfInterleavedNodes(t *testing.T) {
 	require.NoError(t, err)
 	load, err := LookupLoad("cpu-rollover")
 	require.NoError(t, err)
-	rows := Rows(Options{Ops: Ops[:1], Load: load, Nodes: nodes, DistBytes: []int{0}, MemNodes: []int{0}})
+	rows := Rows(Sweep{Ops: Ops[:1], Load: load, Nodes: nodes, DistBytes: []int{0}, MemNodes: []int{0}})
 	var lists []string
 	for _, row := range rows {
 		lists = append(lists, row.Pattern+" "+row.CPUList)
@@ -37,7 +37,7 @@ func TestRowsAreInOrder(t *testing.T) {
 	require.NoError(t, err)
 	load, err := LookupLoad("node-cascade")
 	require.NoError(t, err)
-	o := Options{Ops: ops, Load: load, Nodes: sized(1, 2), DistBytes: []int{64, 0}, MemNodes: []int{3, 5}}
+	o := Sweep{Ops: ops, Load: load, Nodes: sized(1, 2), DistBytes: []int{64, 0}, MemNodes: []int{3, 5}}
 	var order []string
 	rows := Rows(o)
 	for i, row := range rows {
@@ -126,7 +126,7 @@ func TestDist(t *testing.T) {
 	}
 	load, err := LookupLoad("one-iteration")
 	require.NoError(t, err)
-	rows := Rows(Options{
+	rows := Rows(Sweep{
 		Ops: ops, Load: load, Nodes: sized(4), DistBytes: nil, Dist: []int{0, 2, 8}, MemNodes: []int{0},
 	})
 	require.Len(t, rows, 6)

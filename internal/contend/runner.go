@@ -186,7 +186,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	v.ReleasedNs = &released
 	figures := byCount
 	if v.Mode == ByTime {
-		figures = func(threads []csrc.ContendResult) tally { return byTime(threads, t.Window, t.Time) }
+		figures = func(threads []csrc.ContendResult) rowTimes { return byTime(threads, t.Window, t.Time) }
 	}
 	op, _ := catalog.Find(Ops[:], "operation", row.Op)
 	figures(threads).fill(&v, op.Fails)

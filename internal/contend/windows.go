@@ -31,8 +31,8 @@ func (s *span) nsPerOp() float64 {
 	return float64(s.ns) / float64(s.operations)
 }
 
-// tally is the result of a row.
-type tally struct {
+// rowTimes is the result of a row.
+type rowTimes struct {
 	spans     []span    // one per thread, of the counted part
 	overlap   float64   // part of the time in which all ran
 	windows   []float64 // mean ns per operation of the threads, of each window that counts
@@ -41,8 +41,8 @@ type tally struct {
 
 // byCount counts all work of the threads. They start at the same time and end when they are done, so that the slow ones
 // run alone at the end, and then faster.
-func byCount(threads []csrc.ContendResult) tally {
-	t := tally{spans: make([]span, len(threads))}
+func byCount(threads []csrc.ContendResult) rowTimes {
+	t := rowTimes{spans: make([]span, len(threads))}
 	first, last := threads[0].Start, threads[0].End
 	latestStart, firstEnd := first, last
 	for i, r := range threads {
@@ -58,8 +58,8 @@ func byCount(threads []csrc.ContendResult) tally {
 
 // byTime counts only the windows in which all threads ran: each made its mark soon after the start and the end of the
 // window, and had its CPU in between. A thread that was switched out, or whose virtual CPU was, misses a mark.
-func byTime(threads []csrc.ContendResult, window, whole time.Duration) tally {
-	t := tally{spans: make([]span, len(threads)), windowsOf: max(0, int(whole/window)-1)} // none precedes the first mark
+func byTime(threads []csrc.ContendResult, window, whole time.Duration) rowTimes {
+	t := rowTimes{spans: make([]span, len(threads)), windowsOf: max(0, int(whole/window)-1)} // none precedes the first mark
 	marks := make([]map[int64]csrc.Mark, len(threads))
 	for i, r := range threads {
 		marks[i] = make(map[int64]csrc.Mark, len(r.Marks))
@@ -99,7 +99,7 @@ func byTime(threads []csrc.ContendResult, window, whole time.Duration) tally {
 }
 
 // fill sets a row's figures from those of the threads, with their failures if the operation counts them.
-func (t tally) fill(v *Figures, fails bool) {
+func (t rowTimes) fill(v *Figures, fails bool) {
 	rates, times := make([]float64, len(t.spans)), make([]float64, len(t.spans)) // operations a second, ns per operation
 	v.Min, v.Max = t.spans[0].nsPerOp(), t.spans[0].nsPerOp()
 	var failures uint64

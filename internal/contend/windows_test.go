@@ -64,7 +64,7 @@ func TestByCountTakesAll(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	v := Figures{Mode: ByTime, Threads: make([]Thread, 2)}
-	tally{
+	rowTimes{
 		spans:   []span{{1000, 0, 10_000}, {500, 0, 10_000}},
 		windows: []float64{14, 16, 15}, windowsOf: 4, overlap: 0.75,
 	}.fill(&v, false)
@@ -81,7 +81,7 @@ func TestFill(t *testing.T) {
 	assert.InDelta(t, 20, v.Threads[1].NsPerOp, 1e-12)
 
 	alone := Figures{Mode: ByCount, Threads: make([]Thread, 1)}
-	tally{spans: []span{{0, 0, 0}}}.fill(&alone, true)
+	rowTimes{spans: []span{{0, 0, 0}}}.fill(&alone, true)
 	assert.Zero(t, alone.NsPerOp)
 	assert.Zero(t, *alone.Failures)
 	assert.InDelta(t, 1, alone.Fairness, 0)

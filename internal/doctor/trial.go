@@ -42,7 +42,7 @@ func try(ctx context.Context, s Subject) *Trial {
 	cpus := s.Machine.Allowed()
 	watcher, _ := measure.OpenWatcher(s.Root, cpus, cpus.Len())
 	defer watcher.Close()
-	race, err := stats.NewRace(stats.Design{
+	judge, err := stats.NewJudge(stats.Design{
 		Seed: 1, Cells: []string{"a", "b"}, Alpha: 0.05, Margin: 0.02, Precision: 0.01, Rounds: trialRounds,
 	})
 	if err != nil {
@@ -53,8 +53,8 @@ func try(ctx context.Context, s Subject) *Trial {
 	usage := linux.CountUsage()
 	var all, differences []float64
 	last := 0.0
-	for race.Rounds() < trialRounds && ctx.Err() == nil {
-		round := race.Next()
+	for judge.Rounds() < trialRounds && ctx.Err() == nil {
+		round := judge.Next()
 		var seconds []float64
 		for range round.Samples() {
 			took := work(cpus.Len(), repeats)
@@ -65,7 +65,7 @@ func try(ctx context.Context, s Subject) *Trial {
 			seconds = append(seconds, took)
 		}
 		all = append(all, seconds...)
-		if race.Add(round, seconds) != nil {
+		if judge.Add(round, seconds) != nil {
 			break // a clock that stands still
 		}
 	}
@@ -78,10 +78,10 @@ func try(ctx context.Context, s Subject) *Trial {
 	}
 	finish(sample)
 	t := &Trial{
-		Rounds: race.Rounds(), RunSeconds: stats.Median(all), Differs: stats.Median(differences),
+		Rounds: judge.Rounds(), RunSeconds: stats.Median(all), Differs: stats.Median(differences),
 		PromisedSeconds: promisedSeconds, Signals: sample.Quality.Signals,
 	}
-	t.Resolution = resolution(race.Verdicts(0)[1].Typical, race.Rounds(), t.RunSeconds)
+	t.Resolution = resolution(judge.Verdicts(0)[1].Typical, judge.Rounds(), t.RunSeconds)
 	return t
 }
 

@@ -42,8 +42,8 @@ func relation(m *topology.Machine, list []int) string {
 // PairCell returns what the cell of a pair has by its CPUs. If no two CPUs are such a pair, that is all it has.
 func PairCell[C any](p topology.CPUPair) Cell[C] {
 	relation := p.Relation.String()
-	if why := p.Lacking(); why != "" {
-		return Cell[C]{Name: relation, Lacking: why}
+	if why := p.Unavailable(); why != "" {
+		return Cell[C]{Name: relation, Unavailable: why}
 	}
 	cpus := result.CPUs{List: fmt.Sprintf("%d,%d", p.A, p.B), Count: 2, Relation: relation}
 	if p.A == p.B {
@@ -55,11 +55,11 @@ func PairCell[C any](p topology.CPUPair) Cell[C] {
 	}
 }
 
-// LackingPairs returns a warning if there are relations that no two CPUs of the run have.
-func LackingPairs(pairs []topology.CPUPair) []result.Warning {
+// UnavailablePairs returns a warning if there are relations that no two CPUs of the run have.
+func UnavailablePairs(pairs []topology.CPUPair) []result.Warning {
 	var names, reasons []string
 	for _, p := range pairs {
-		if why := p.Lacking(); why != "" {
+		if why := p.Unavailable(); why != "" {
 			names = append(names, p.Relation.String())
 			reasons = append(reasons, fmt.Sprintf("%s (%s)", p.Relation, why))
 		}

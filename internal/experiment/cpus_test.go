@@ -35,7 +35,7 @@ func TestDescribeCPUs(t *testing.T) {
 func TestLackingPairs(t *testing.T) {
 	m := hosts.Machine(t, "qemu-numa2")
 	warned := func(cpus ...int) result.Warning {
-		warnings := experiment.LackingPairs(m.PerRelation(cpuset.Of(cpus...)))
+		warnings := experiment.UnavailablePairs(m.PerRelation(cpuset.Of(cpus...)))
 		require.Len(t, warnings, 1)
 		return warnings[0]
 	}
@@ -47,5 +47,5 @@ func TestLackingPairs(t *testing.T) {
 	w = warned(3)
 	assert.Contains(t, w.Message, "same-core, same-llc, same-node, cross-node need two or more")
 	assert.NotEmpty(t, w.Hint)
-	assert.Empty(t, experiment.LackingPairs([]topology.CPUPair{{A: 0, B: 1, Relation: topology.SameCore}}))
+	assert.Empty(t, experiment.UnavailablePairs([]topology.CPUPair{{A: 0, B: 1, Relation: topology.SameCore}}))
 }

@@ -55,20 +55,20 @@ type Machine struct {
 
 // Cell is one setting of everything that can vary.
 type Cell[C any] struct {
-	Do      C                      // what it does
-	Name    string                 // distinguishes it from the other rows of the same flags; "": there is only one row
-	Flags   map[string]string      // values that define the row, by flag
-	CPUs    map[string]result.CPUs // its CPU lists, by flag; without "cpus", those of the cell
-	AtOnce  int                    // CPUs that its work can use at the same time; 0: all of them
-	Command []string               // command line, from the experiment's name on, that repeats one of its samples; shown, never parsed
-	Running string                 // what the progress line shows while it runs
-	Chosen  string                 // which CPU it has and why, if one was chosen among others
-	Lines   *result.Lines          // the same setting without gorun
-	Lacking string                 // why this machine cannot run it; such a cell is listed and not sampled
-	Repeats int                    // of its work in a sample, if that was found before the plan; 0: not known
-	Program string                 // hash of the program that it runs, if a run must not continue with another one; "": any
-	Against string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
-	Second  []result.Figure        // that this cell can have, of the second family
+	Do          C                      // what it does
+	Name        string                 // distinguishes it from the other rows of the same flags; "": there is only one row
+	Flags       map[string]string      // values that define the row, by flag
+	CPUs        map[string]result.CPUs // its CPU lists, by flag; without "cpus", those of the cell
+	AtOnce      int                    // CPUs that its work can use at the same time; 0: all of them
+	Command     []string               // command line, from the experiment's name on, that repeats one of its samples; shown, never parsed
+	Running     string                 // what the progress line shows while it runs
+	Chosen      string                 // which CPU it has and why, if one was chosen among others
+	Lines       *result.Lines          // the same setting without gorun
+	Unavailable string                 // why this machine cannot run it; such a cell is listed and not sampled
+	Repeats     int                    // of its work in a sample, if that was found before the plan; 0: not known
+	Program     string                 // hash of the program that it runs, if a run must not continue with another one; "": any
+	Against     string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
+	Second      []result.Figure        // that this cell can have, of the second family
 }
 
 // Resolution is one combination of flags, resolved on a machine.
@@ -82,16 +82,16 @@ type Resolution[C any] struct {
 	Warnings  []result.Warning
 	Plan      func(*result.Plan) // adds the experiment's own part to a plan; nil: none
 	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: none
-	Judged    Judged             // of a matrix
+	Compared  ComparedBy         // of a matrix
 
 	// Of a plain run with Once.
-	Become func(environ []string) error // replaces this process by the cell's command; nil: the cell is measured
+	Exec   func(environ []string) error // replaces this process by the cell's command; nil: the cell is measured
 	Silent bool                         // the result is shown only if a format is requested
 }
 
-// Judged are the figures that a matrix judges in place of those of the experiment. The zero Judged: there are none.
-type Judged struct {
-	Datum   string // the column that decides when the run stops
+// ComparedBy are the figures that a matrix judges in place of those of the experiment. The zero ComparedBy: there are none.
+type ComparedBy struct {
+	Column  string // the column that decides when the run stops
 	Better  string // result.Lower or result.Higher
 	Figures []result.Figure
 }
@@ -127,9 +127,9 @@ type (
 	Preparer interface {
 		Prepare(ctx context.Context) ([]result.Warning, error)
 	}
-	// Surrounded does work before and after each execution of a cell that is not part of the sample: it is neither
+	// Hooked does work before and after each execution of a cell that is not part of the sample: it is neither
 	// timed nor watched. After is called for each Before, even one that failed.
-	Surrounded[C any] interface {
+	Hooked[C any] interface {
 		Before(ctx context.Context, cell C) error
 		After(ctx context.Context, cell C) error
 	}
@@ -165,13 +165,13 @@ const (
 	Started              // in processes that the sampler starts
 )
 
-// Setting is the environment in which a sampler is opened.
-type Setting struct {
-	Machine *topology.Machine // nil in a fresh child
-	Self    child.Self        // gorun, to be started again in an environment
-	Environ []string          // the environment
-	Seed    uint64
-	Passed  bool // the started command has this process's input, output and signals
+// Environment is the environment in which a sampler is opened.
+type Environment struct {
+	Machine     *topology.Machine // nil in a fresh child
+	Self        child.Self        // gorun, to be started again in an environment
+	Environ     []string          // the environment
+	Seed        uint64
+	PassThrough bool // the started command has this process's input, output and signals
 }
 
 // Once makes the plain command run its one cell once, and pass input, output and signals to what the cell starts, unless a flag makes
@@ -185,19 +185,19 @@ type Once struct {
 // Definition defines an experiment: a row of the table of experiments.
 type Definition[C any] struct {
 	Text
-	Sampling Sampling // defaults of a plain run
-	Place    Place
-	Single   []string // flags that are the same for all cells of a matrix, or make no sense in one
-	OneRow   string   // hint how to reduce flags that give several rows to one row
-	Datum    string   // the column that a matrix compares; "": wall time
-	// Judged are the columns that are judged on the same samples in addition to Datum: CPU time, if a sample is a fixed
+	Sampling    Sampling // defaults of a plain run
+	Place       Place
+	SharedFlags []string // flags that are the same for all cells of a matrix, or make no sense in one
+	RowHint     string   // hint how to reduce flags that give several rows to one row
+	Compared    string   // the column that a matrix compares; "": wall time
+	// AlsoJudged are the columns that are judged on the same samples in addition to Compared: CPU time, if a sample is a fixed
 	// amount of work. For a sample of fixed duration, CPU time is meaningless.
-	Judged column.List
-	Second column.List     // judged in a second family (see result.Figure), by a matrix only
-	Once   *Once           // nil: a plain run takes samples
-	New    func() Flags[C] // fresh flags
+	AlsoJudged column.List
+	Second     column.List     // judged in a second family (see result.Figure), by a matrix only
+	Once       *Once           // nil: a plain run takes samples
+	New        func() Flags[C] // fresh flags
 	// Open opens a sampler for cells that its flags resolved.
-	Open func(Setting, []C) (Sampler[C], error)
+	Open func(Environment, []C) (Sampler[C], error)
 	// Decode reads what a cell does from JSON. Define sets it.
 	Decode func([]byte) (C, error)
 	// Explain adds those findings and warnings to a result that need more than its samples (see View.Derived). The samples
@@ -236,10 +236,10 @@ func Define[C any](d Definition[C]) Experiment {
 		return out
 	}
 	x := Experiment{
-		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Judged: d.Judged, Second: d.Second, Once: d.Once, Picture: d.Picture, View: d.View, Columns: d.Columns, Count: d.Count,
+		Text: d.Text, Sampling: d.Sampling, Place: d.Place, SharedFlags: d.SharedFlags, RowHint: d.RowHint, Compared: d.Compared,
+		AlsoJudged: d.AlsoJudged, Second: d.Second, Once: d.Once, Picture: d.Picture, View: d.View, Columns: d.Columns, Count: d.Count,
 		New: func() Flags[any] { return flags[C]{d.New()} },
-		Open: func(s Setting, cells []any) (Sampler[any], error) {
+		Open: func(s Environment, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))
 			if err != nil {
 				return nil, err
@@ -265,10 +265,10 @@ func Define[C any](d Definition[C]) Experiment {
 // Figures returns the additional figures that are judged if cells are compared by datum, which is none for a datum other than
 // the experiment's own.
 func (x Definition[C]) Figures(datum string) (figures []result.Figure) {
-	if datum != x.Datum {
+	if datum != x.Compared {
 		return nil
 	}
-	for _, c := range x.Judged {
+	for _, c := range x.AlsoJudged {
 		figures = append(figures, result.Figure{Column: c.Name, Label: c.Label})
 	}
 	return figures
@@ -283,12 +283,12 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	r, err := f.of.Resolve(m)
 	out := Resolution[any]{
 		Spec: r.Spec, Placement: r.Placement, Labels: r.Labels, Schedule: r.Schedule, Resources: r.Resources,
-		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header, Judged: r.Judged, Become: r.Become, Silent: r.Silent,
+		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header, Compared: r.Compared, Exec: r.Exec, Silent: r.Silent,
 	}
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, Cell[any]{
 			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
-			Lacking: c.Lacking, Chosen: c.Chosen, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
+			Unavailable: c.Unavailable, Chosen: c.Chosen, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
 			Second: c.Second,
 		})
 	}
@@ -329,17 +329,17 @@ func (s sampler[C]) Sample(ctx context.Context, cell any) (result.Sample, error)
 }
 func (s sampler[C]) Close() error { return s.of.Close() }
 
-// Before implements Surrounded; it does nothing for a sampler that does not.
+// Before implements Hooked; it does nothing for a sampler that does not.
 func (s sampler[C]) Before(ctx context.Context, cell any) error {
-	if of, ok := s.of.(Surrounded[C]); ok {
+	if of, ok := s.of.(Hooked[C]); ok {
 		return of.Before(ctx, cell.(C))
 	}
 	return nil
 }
 
-// After implements Surrounded.
+// After implements Hooked.
 func (s sampler[C]) After(ctx context.Context, cell any) error {
-	if of, ok := s.of.(Surrounded[C]); ok {
+	if of, ok := s.of.(Hooked[C]); ok {
 		return of.After(ctx, cell.(C))
 	}
 	return nil

@@ -21,7 +21,7 @@ type Source interface {
 
 // Opening is what a Source is asked for.
 type Opening struct {
-	Setting
+	Environment
 	Args     []string                   // those other than flags
 	Values   func(flag string) []string // of a flag in which cells can differ, on the command line; none: it was not given
 	Vary     func(text string) error    // gives such a flag the values of a text NAME=A,B
@@ -41,8 +41,8 @@ type Found struct {
 
 	// Of cells that are programs: the columns of the table before those of the flags that are given, and the error if there is one
 	// program in one setting.
-	Lead []result.Column
-	Few  error
+	FirstColumns []result.Column
+	Few          error
 	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.
 	Alone []result.Warning
 }

@@ -32,11 +32,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
 	Place:    experiment.Here,
-	Datum:    wake.Name,
-	OneRow:   "name two CPUs, as in gorun matrix futex 0 1",
+	Compared: wake.Name,
+	RowHint:  "name two CPUs, as in gorun matrix futex 0 1",
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+	Open:     func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
 })
 
 // Cell holds the settings of one cell.
@@ -82,7 +82,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	for _, p := range pairs {
 		c := experiment.PairCell[Cell](p)
-		if c.Lacking == "" {
+		if c.Unavailable == "" {
 			trips := strconv.FormatUint(f.roundTrips, 10)
 			c.Do = Cell{A: p.A, B: p.B, Relation: c.Name, RoundTrips: f.roundTrips}
 			c.Flags["round-trips"] = trips
@@ -90,11 +90,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 		r.Cells = append(r.Cells, c)
 	}
-	r.Warnings = experiment.LackingPairs(pairs)
+	r.Warnings = experiment.UnavailablePairs(pairs)
 	r.Spec = &spec{Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()}}
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Schedule = matrix.Schedule{
-		Order: matrix.RandomBlocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,
+		Order: matrix.RandomBlocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Compared: wake.Name, Open: true,
 	}
 	r.Resources.Threads = 2
 	return r, nil

@@ -32,7 +32,7 @@ func TestResolve(t *testing.T) {
 	var pairs []string
 	for i, cell := range r.Cells {
 		assert.Equal(t, topology.Relations[i].String(), cell.Name)
-		pairs = append(pairs, cell.Flags["pair"]+cell.Lacking)
+		pairs = append(pairs, cell.Flags["pair"]+cell.Unavailable)
 	}
 	assert.Equal(t, []string{"0,0", "0,1", "no last-level cache has two cores of the CPUs", "0,2", "0,4"}, pairs)
 	assert.Equal(t, 1, r.Cells[0].CPUs["pair"].Count, "one CPU twice")

@@ -38,12 +38,12 @@ func Of(source *Source) experiment.Experiment {
 				"  gorun bench --base old.test new.test\n" +
 				"  gorun bench --vary gomaxprocs=1,2 ./internal/stats",
 		},
-		Place:   experiment.Started,
-		Datum:   nsPerOp.Name,
-		Columns: columns,
-		New:     func() experiment.Flags[Cell] { return &flags{source: source} },
-		Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
-			return &sampler{Setting: s}, nil
+		Place:    experiment.Started,
+		Compared: nsPerOp.Name,
+		Columns:  columns,
+		New:      func() experiment.Flags[Cell] { return &flags{source: source} },
+		Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
+			return &sampler{Environment: s}, nil
 		},
 		Second: column.List{peakMemory},
 		View:   &shown,
@@ -62,19 +62,19 @@ type Cell struct {
 	Procs     int // of -test.cpu; 0: it is not given
 	Repeats   int
 	Limit     time.Duration // of a piece; 0: none
-	Setting   launch.Setting
+	Setting   launch.CommandSetting
 }
 
 // Figures are those of one piece of a benchmark.
 type Figures struct {
-	Package    string             `json:"package,omitempty" figure:",hidden,lead=1" is:"The package of the benchmark."`
-	Benchmark  string             `json:"benchmark" figure:",hidden,lead=2" is:"The name of the benchmark."`
-	Revision   string             `json:"revision,omitempty" figure:",hidden,lead=3" is:"The revision of the benchmark."`
-	Procs      int                `json:"procs" figure:"count,lead=4" is:"GOMAXPROCS of the benchmark."`
-	Iterations int                `json:"iterations" figure:"number,lead=5,repeats" is:"The iterations of the benchmark in the sample."`
-	NS         float64            `json:"ns_per_op" figure:"ns,lower,lead=6,bench=ns/op" label:"ns/op" is:"The time of an iteration, in nanoseconds."`
-	Bytes      *float64           `json:"bytes_per_op,omitempty" figure:"B,lower,lead=7,bench=B/op" label:"B/op" is:"The memory that an iteration allocates."`
-	Allocs     *float64           `json:"allocs_per_op,omitempty" figure:"number,lower,lead=8,bench=allocs/op" label:"allocs/op" is:"How often an iteration allocates memory."`
+	Package    string             `json:"package,omitempty" figure:",hidden,csv=1" is:"The package of the benchmark."`
+	Benchmark  string             `json:"benchmark" figure:",hidden,csv=2" is:"The name of the benchmark."`
+	Revision   string             `json:"revision,omitempty" figure:",hidden,csv=3" is:"The revision of the benchmark."`
+	Procs      int                `json:"procs" figure:"count,csv=4" is:"GOMAXPROCS of the benchmark."`
+	Iterations int                `json:"iterations" figure:"number,csv=5,repeats" is:"The iterations of the benchmark in the sample."`
+	NS         float64            `json:"ns_per_op" figure:"ns,lower,csv=6,bench=ns/op" label:"ns/op" is:"The time of an iteration, in nanoseconds."`
+	Bytes      *float64           `json:"bytes_per_op,omitempty" figure:"B,lower,csv=7,bench=B/op" label:"B/op" is:"The memory that an iteration allocates."`
+	Allocs     *float64           `json:"allocs_per_op,omitempty" figure:"number,lower,csv=8,bench=allocs/op" label:"allocs/op" is:"How often an iteration allocates memory."`
 	Own        map[string]float64 `json:"own,omitempty" figure:",bench=KEY" is:"A figure that the benchmark reports itself."` // by unit: those of ReportMetric and SetBytes
 	result.PeakRSS
 }
@@ -124,7 +124,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
 			Do: Cell{
 				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Layouts: f.source.layouts, Dir: binary.dir, Procs: b.procs,
-				Repeats: b.repeats, Limit: b.limit, Setting: s.Setting,
+				Repeats: b.repeats, Limit: b.limit, Setting: s.CommandSetting,
 				Arguments: f.source.Own,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &s.Lines, Chosen: s.Chosen, Repeats: b.repeats,
@@ -132,7 +132,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		})
 	}
 	r.Placement = s.String()
-	r.Spec = spec{Revision: f.revision, SettingSpec: s.Spec()}
+	r.Spec = spec{Revision: f.revision, SettingFlags: s.Spec()}
 	r.Warnings = f.source.warnings
 	return r, nil
 }
@@ -140,7 +140,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 // spec holds the request by flag name.
 type spec struct {
 	Revision string `json:"revision,omitempty"`
-	command.SettingSpec
+	command.SettingFlags
 }
 
 // whole returns columns of a whole sample, which are not those of an operation in a benchmark line.

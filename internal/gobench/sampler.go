@@ -23,7 +23,7 @@ const keptOutput = 16 << 20
 
 // sampler runs pieces of benchmarks.
 type sampler struct {
-	experiment.Setting
+	experiment.Environment
 	experiment.Variation
 }
 

@@ -128,7 +128,7 @@ func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.F
 		f.Common = map[string]string{"arguments": shell.Join(s.Own)}
 	}
 	title := func(title, flag string) {
-		f.Lead = append(f.Lead, result.Column{Title: title, Flag: flag, Style: result.ColumnStyles[0]})
+		f.FirstColumns = append(f.FirstColumns, result.Column{Title: title, Flag: flag, Style: result.ColumnStyles[0]})
 	}
 	if s.several() {
 		title("package", packageFlag)

@@ -198,7 +198,7 @@ func isFree(v value, lines []string) bool {
 			return false
 		}
 		s := rec.run.Samples[v.line-1]
-		summed := rec.run.Summary != nil || rec.run.Matrix != nil && rec.run.Matrix.Datum == ""
+		summed := rec.run.Summary != nil || rec.run.Matrix != nil && rec.run.Matrix.Compared == ""
 		return !s.Good() || !summed
 	}
 	for _, f := range free {

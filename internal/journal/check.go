@@ -15,10 +15,10 @@ type checker struct {
 	Recording
 	of      Columns
 	columns column.List
-	figures []matrix.Figure   // the judged ones; none: nothing is judged
-	answers map[string]answer // by question
-	judged  int               // samples that the verdicts follow from; −1: there are no verdicts yet
-	partial bool              // what the last footer says
+	figures []matrix.Comparand // the judged ones; none: nothing is judged
+	answers map[string]answer  // by question
+	judged  int                // samples that the verdicts follow from; −1: there are no verdicts yet
+	partial bool               // what the last footer says
 }
 
 // answer is the first answer to a question.
@@ -67,7 +67,7 @@ func (c *checker) header(run *result.Run) error {
 	c.columns, known = c.of(run.Experiment)
 	switch m.Order.Design {
 	case "", result.Pairs, result.Rows:
-		c.figures, err = matrix.Figures(m, c.columns)
+		c.figures, err = matrix.Comparands(m, c.columns)
 	default:
 		err = fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
 	}
@@ -78,10 +78,10 @@ func (c *checker) header(run *result.Run) error {
 	if err != nil || m.Order.Design != "" {
 		return err
 	}
-	if c.board, err = matrix.NewBoard(run, c.columns); err != nil {
+	if c.judging, err = matrix.NewJudging(run, c.columns); err != nil {
 		return err
 	}
-	order := c.board.Order()
+	order := c.judging.Order()
 	order.Method = m.Order.Method
 	return agrees("the order of the first round", m.Order, order)
 }
@@ -106,10 +106,10 @@ func (c *checker) sample(s *result.Sample) error {
 		return err
 	}
 	c.run.Samples, c.ended = append(c.run.Samples, *s), false
-	if c.board == nil {
+	if c.judging == nil {
 		return nil
 	}
-	return c.board.Add(*s)
+	return c.judging.Add(*s)
 }
 
 // place checks a sample's place among the cells.
@@ -176,13 +176,13 @@ func (c *checker) follows(s *result.Sample) error {
 
 // drawn checks that a sample is the one that the seed and the samples before it give.
 func (c *checker) drawn(s *result.Sample) error {
-	if c.board == nil {
+	if c.judging == nil {
 		return nil
 	}
-	if c.board.Done() {
+	if c.judging.Done() {
 		return errors.New("the run was over before this sample")
 	}
-	want := c.board.Next()
+	want := c.judging.Next()
 	if want.Elapsed = s.Elapsed; want != *s.Slot {
 		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
 	}
@@ -226,8 +226,8 @@ func (c *checker) judge() {
 	}
 	c.judged = len(c.run.Samples)
 	switch {
-	case c.board != nil:
-		c.board.Judge()
+	case c.judging != nil:
+		c.judging.Judge()
 	case c.run.Matrix.Order.Design == result.Pairs:
 		matrix.JudgePairs(c.run, c.figures)
 	default:

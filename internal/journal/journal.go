@@ -19,7 +19,7 @@ type Columns func(experiment string) (columns column.List, known bool)
 // that follow from the samples.
 type Recording struct {
 	run      *result.Run
-	board    *matrix.Board
+	judging  *matrix.Judging
 	footed   int // samples before the last footer; −1: there is none
 	ended    bool
 	torn     bool
@@ -32,9 +32,9 @@ type Recording struct {
 // cells. It is partial unless it has ended with the footer of a complete run.
 func (r *Recording) Run() *result.Run { return r.run }
 
-// Board returns the state of a run in randomised complete blocks after its last sample, from which it can continue; nil for
+// Judging returns the state of a run in randomised complete blocks after its last sample, from which it can continue; nil for
 // another run, or one that is not judged.
-func (r *Recording) Board() *matrix.Board { return r.board }
+func (r *Recording) Judging() *matrix.Judging { return r.judging }
 
 // Footed returns the number of samples before the last footer, and reports whether there is a footer.
 func (r *Recording) Footed() (samples int, found bool) { return r.footed, r.footed >= 0 }

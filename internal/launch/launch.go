@@ -20,14 +20,14 @@ import (
 	"gorun/internal/shell"
 )
 
-// Setting is the setting in which a command is started. The zero Setting changes nothing.
-type Setting struct {
+// CommandSetting is the setting in which a command is started. The zero CommandSetting changes nothing.
+type CommandSetting struct {
 	placement.Setting
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 }
 
 // String returns the setting as flags, like that of placement.Setting: "cpus 0-3, gomaxprocs 2".
-func (s Setting) String() string {
+func (s CommandSetting) String() string {
 	words := s.Setting.String()
 	if s.GOMAXPROCS == 0 {
 		return words
@@ -40,7 +40,7 @@ func (s Setting) String() string {
 }
 
 // environ returns the environment of the command.
-func (s Setting) environ(env []string) []string {
+func (s CommandSetting) environ(env []string) []string {
 	if s.GOMAXPROCS == 0 {
 		return env
 	}
@@ -104,7 +104,7 @@ func missing(path string) error {
 
 // Exec applies the setting to this process and replaces it by the command (execve(2)). It returns only on failure, with
 // an *ExitError. The command has this process's descriptors, signals and exit code. argv[0] is looked up in env's PATH.
-func Exec(s Setting, argv, env []string) error {
+func Exec(s CommandSetting, argv, env []string) error {
 	path, err := find(argv, env)
 	if err != nil {
 		return err

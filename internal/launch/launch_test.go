@@ -64,13 +64,13 @@ func TestMain(m *testing.M) {
 	case asRunner, asMeasurer:
 		var o Outcome
 		c := command(args...)
-		c.Passed = os.Args[1] == asRunner
+		c.PassThrough = os.Args[1] == asRunner
 		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 		if o, err = Run(context.Background(), c); err == nil {
 			os.Exit(o.ExitCode)
 		}
 	case asCommand:
-		err = Exec(Setting{}, args, os.Environ())
+		err = Exec(CommandSetting{}, args, os.Environ())
 	case asWriter:
 		for i := range mebibyte / 1024 {
 			os.Stdout.Write(block('o', i))

@@ -29,7 +29,7 @@ const SupervisorCommand = "exec-supervisor"
 type Command struct {
 	Self    child.Self // which calls Supervise as SupervisorCommand; the command gets its environment
 	Argv    []string
-	Setting Setting
+	Setting CommandSetting
 	Dir     string // the directory in which the command starts, and in which its name is looked up; "": this process's own
 
 	Stdin          *os.File // nil: /dev/null
@@ -41,7 +41,7 @@ type Command struct {
 
 	Timeout time.Duration // 0: none
 
-	// Lasting is the supervisor of commands that have the same Self, Dir and Passed; nil: this one has its own.
+	// Lasting is the supervisor of commands that have the same Self, Dir and PassThrough; nil: this one has its own.
 	Lasting *Lasting
 
 	// Leaves collects the command's processes that are still alive when it ends. nil: they are killed.
@@ -54,10 +54,10 @@ type Command struct {
 	// stack.
 	Padding int
 
-	// Passed: the user interacts with the command. On a terminal it stays in the process group, so that it gets the
+	// PassThrough: the user interacts with the command. On a terminal it stays in the process group, so that it gets the
 	// keys and may read; signals to this process are passed on to it. Otherwise it has its own process group and gets
 	// only the signals that end it.
-	Passed bool
+	PassThrough bool
 }
 
 // Outcome describes how a command ended, and what it and its descendants used.
@@ -125,13 +125,13 @@ func Run(ctx context.Context, c Command) (Outcome, error) {
 		r.close()
 	}()
 	signals := make(chan os.Signal, 16)
-	if c.Passed {
+	if c.PassThrough {
 		catch(signals, passed) // before the start: none is lost
 	}
 	if err := r.start(c); err != nil {
 		return Outcome{}, child.Remedied(err)
 	}
-	if c.Passed {
+	if c.PassThrough {
 		defer r.pass(signals)()
 	}
 	if c.Timeout > 0 {
@@ -284,7 +284,7 @@ func (r *running) start(c Command) (err error) {
 			return err
 		}
 	}
-	asked := request{Setting: c.Setting, Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding}
+	asked := request{CommandSetting: c.Setting, Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding}
 	for _, arg := range c.Argv {
 		asked.Argv = append(asked.Argv, []byte(arg))
 	}
@@ -320,7 +320,7 @@ func (c Command) startSupervisor() (*supervisor, error) {
 	}
 	defer theirs.Close()
 	terminal, _ := linux.Terminal()
-	v := &supervisor{group: !c.Passed || !terminal, conn: conn, answers: json.NewDecoder(conn)}
+	v := &supervisor{group: !c.PassThrough || !terminal, conn: conn, answers: json.NewDecoder(conn)}
 	files, number := layout(null.Fd(), theirs.Fd(), inherited)
 	v.pid, err = syscall.ForkExec(c.Self.Path, c.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
 		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},

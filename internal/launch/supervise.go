@@ -44,7 +44,7 @@ type message struct {
 
 // request is the part of a Command that its supervisor needs.
 type request struct {
-	Setting
+	CommandSetting
 	Argv       [][]byte `json:"argv"` // which may not be valid UTF-8
 	Migrations bool     `json:"migrations,omitempty"`
 	Leaves     bool     `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
@@ -59,7 +59,7 @@ const PaddingVariable = "GORUN_PADDING"
 
 // environ returns the environment of the command.
 func (r request) environ(env []string) []string {
-	env = r.Setting.environ(env)
+	env = r.CommandSetting.environ(env)
 	if r.Padding == 0 {
 		return env
 	}
@@ -193,7 +193,7 @@ func (r request) supervise() (Outcome, error) {
 	counted := count(c.family) // after the floor, which reading the trace would raise
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
-	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.Setting.Setting, Free: true})
+	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.CommandSetting.Setting, Free: true})
 	o.reap(c.process.Pid, c.wall, func() { o.readBack(machine, monitor) })
 	if !r.Leaves {
 		o.reapLeft()

@@ -16,7 +16,7 @@ import (
 // Burn is the main function of a burner's process. It reads its options from in, pins every thread of the process,
 // and burns until ctx or in ends. It answers to out as child.Serve does.
 func Burn(ctx context.Context, in io.Reader, out io.Writer) error {
-	return child.Serve(in, out, prepare, func(o Options) (struct{}, error) {
+	return child.Serve(in, out, prepare, func(o Burner) (struct{}, error) {
 		var stop atomic.Bool
 		defer context.AfterFunc(ctx, func() { stop.Store(true) })()
 		go func() {
@@ -31,7 +31,7 @@ func Burn(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-func prepare(o Options) error {
+func prepare(o Burner) error {
 	if _, err := linux.ProcessCPUTime(0); err != nil {
 		return err
 	}

@@ -18,14 +18,14 @@ const BurnerCommand = "load-burner"
 
 // Burners is a group of burners, one process per CPU.
 type Burners struct {
-	burners []Options
+	burners []Burner
 	group   *child.Group
 	stop    func() error
 }
 
 // Start starts the burners and returns when all of them burn. They end with Stop, when ctx ends, or when this process
 // does.
-func Start(ctx context.Context, self child.Self, burners []Options) (*Burners, error) {
+func Start(ctx context.Context, self child.Self, burners []Burner) (*Burners, error) {
 	members := make([]child.Member, len(burners))
 	for i, o := range burners {
 		members[i] = child.Member{Name: o.name(), Request: o}

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func self() child.Self { return processtest.Self(asBurner) }
 
 // burners have a greater nice value than this process, which is always allowed.
-func burners(cpus cpuset.Set, percent float64) []Options { return PerCPU(cpus, percent, nicer(), 1) }
+func burners(cpus cpuset.Set, percent float64) []Burner { return PerCPU(cpus, percent, nicer(), 1) }
 
 func nicer() int {
 	nice, _ := linux.GetNice(0)
@@ -128,13 +128,13 @@ func TestBurnersDoesNotStart(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			f, err := Start(t.Context(), script(text), []Options{{}, {CPU: 1}})
+			f, err := Start(t.Context(), script(text), []Burner{{}, {CPU: 1}})
 			require.Error(t, err)
 			assert.Regexp(t, want, err.Error())
 			assert.Nil(t, f)
 		})
 	}
-	_, err := Start(t.Context(), script(`echo '{"error": "no", "hint": "yes"}'`), []Options{{}})
+	_, err := Start(t.Context(), script(`echo '{"error": "no", "hint": "yes"}'`), []Burner{{}})
 	assert.Equal(t, "yes", hint.Of(err))
 	f, err := Start(t.Context(), script("exec sleep 600"), nil)
 	require.NoError(t, err, "no burners to start")
@@ -143,7 +143,7 @@ func TestBurnersDoesNotStart(t *testing.T) {
 
 // A burner that cannot run on its CPU reports an error.
 func TestBurnElsewhere(t *testing.T) {
-	_, err := Start(t.Context(), self(), []Options{{CPU: cpuset.Max, Percent: 1, Nice: nicer()}})
+	_, err := Start(t.Context(), self(), []Burner{{CPU: cpuset.Max, Percent: 1, Nice: nicer()}})
 	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d: set the affinity", cpuset.Max))
 	assert.NotEmpty(t, hint.Of(err))
 }
@@ -154,7 +154,7 @@ func TestPerCPU(t *testing.T) {
 	require.Len(t, list, 3)
 	for i, cpu := range cpus.List() {
 		assert.Less(t, list[i].Phase, Period)
-		want := Options{CPU: cpu, Percent: 60, Phase: list[i].Phase, Nice: 5}
+		want := Burner{CPU: cpu, Percent: 60, Phase: list[i].Phase, Nice: 5}
 		assert.Equal(t, want, list[i])
 	}
 	assert.NotEqual(t, list[0].Phase, list[1].Phase)

@@ -17,7 +17,7 @@ type clocks interface {
 // programs is made up for in the following periods, but only up to one quota, so that after a long stall the burner
 // does not burn without a pause. Periods end at absolute times; those skipped by a stall count as periods without a
 // burn.
-func (o Options) duty(c clocks, stop func() bool) {
+func (o Burner) duty(c clocks, stop func() bool) {
 	quota := time.Duration(o.Percent / 100 * float64(Period))
 	deadline := c.wall().Truncate(Period) + Period + o.Phase
 	c.sleep(deadline)

@@ -56,14 +56,14 @@ func (m *machine) sleep(until time.Duration) {
 
 // run runs a duty cycle until that time of the machine's clock. It returns the seconds since its first period began, and the CPU
 // time in them.
-func (m *machine) run(o Options, until time.Duration) (wall, used float64) {
+func (m *machine) run(o Burner, until time.Duration) (wall, used float64) {
 	begin, base := m.now.Truncate(Period)+Period+o.Phase+m.late, m.cpu
 	o.duty(m, func() bool { return m.now >= until })
 	return (m.now - begin).Seconds(), (m.cpu - base).Seconds()
 }
 
-func draw(t *rapid.T) (Options, *machine) {
-	o := Options{
+func draw(t *rapid.T) (Burner, *machine) {
+	o := Burner{
 		CPU:     rapid.IntRange(0, 500).Draw(t, "CPU"),
 		Percent: rapid.Float64Range(5, 95).Draw(t, "percent"),
 		Phase:   time.Duration(rapid.Int64Range(0, int64(Period)-1).Draw(t, "phase")),
@@ -98,7 +98,7 @@ func TestDutyAlone(t *testing.T) {
 // A full load sleeps only at the start.
 func TestDutyFull(t *testing.T) {
 	m := &machine{t: t, unit: 10 * time.Microsecond}
-	wall, used := m.run(Options{Percent: 100}, time.Second)
+	wall, used := m.run(Burner{Percent: 100}, time.Second)
 	assert.InDelta(t, wall, used, 1e-9)
 	assert.InDelta(t, 0.99, used, 0.001)
 	assert.Len(t, m.slept, 1)
@@ -110,7 +110,7 @@ func TestDutyCatchesUp(t *testing.T) {
 		t: t, unit: 10 * time.Microsecond,
 		stall: map[time.Duration]time.Duration{102 * time.Millisecond: 9 * time.Millisecond},
 	}
-	wall, used := m.run(Options{Percent: 60}, time.Second)
+	wall, used := m.run(Burner{Percent: 60}, time.Second)
 	assert.InDelta(t, 0.6*wall, used, 1e-4)
 }
 
@@ -140,7 +140,7 @@ func TestDutyBesideHog(t *testing.T) {
 			}
 			return 1
 		}}
-		o := Options{Percent: percent}
+		o := Burner{Percent: percent}
 		wall, used := m.run(o, gone)
 		assert.InDelta(t, want, 100*used/wall, 0.1, percent)
 		assert.Equal(t, want, Least(percent, 1))

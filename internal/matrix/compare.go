@@ -79,13 +79,13 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
 		Differences: differences, Forced: len(unmeant) > 0, Unmeant: names(unmeant),
 	}
-	figures := make([][]Figure, len(sides))
+	figures := make([][]Comparand, len(sides))
 	for _, pair := range more {
 		c.MoreA, c.MoreB = append(c.MoreA, origin(pair[0])), append(c.MoreB, origin(pair[1]))
 	}
 	for i, side := range sides {
 		var err error
-		figures[i], err = Figures(side.Run.Matrix, columns)
+		figures[i], err = Comparands(side.Run.Matrix, columns)
 		if err == nil && i > 1 {
 			err = repeats(sides[i%2], side, force)
 		}
@@ -275,7 +275,7 @@ type match struct {
 }
 
 // compareCells matches cells and judges each pair. Of several cells with the same key, the first is taken.
-func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bool) (
+func compareCells(sides []Side, figures [][]Comparand, flags []string, elsewhere bool) (
 	cells []result.ComparedCell, onlyA, onlyB []string,
 ) {
 	a, b := sides[0].Run, sides[1].Run
@@ -316,7 +316,7 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 			cells[i].VerdictA, cells[i].VerdictB = a.Cells[m.a].Words, b.Cells[m.b].Words
 		}
 	}
-	first := make([]Figure, len(figures)) // of the first run
+	first := make([]Comparand, len(figures)) // of the first run
 	for f, figure := range figures {
 		first[f] = figure[0]
 	}
@@ -350,7 +350,7 @@ type comparedBy struct {
 }
 
 // compareFigure judges a pair of cells by a figure; figure has one element for each run.
-func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, design stats.SessionsDesign) (c comparedBy) {
+func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, design stats.SessionsDesign) (c comparedBy) {
 	design.Rate, design.Amount = figure[0].rate, figure[0].amount
 	var why, spoilt string
 	var sessions [2][]stats.Session
@@ -386,13 +386,13 @@ func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, desi
 
 // common returns, for each run, the figures by which runs are compared: those that decided when the runs stopped, and
 // the others that all runs judge.
-func common(of [][]Figure) (figures [][]Figure) {
+func common(of [][]Comparand) (figures [][]Comparand) {
 	for f, figure := range of[0] {
-		each := make([]Figure, 0, len(of))
+		each := make([]Comparand, 0, len(of))
 		for _, run := range of {
 			at := 0
 			if f > 0 {
-				at = slices.IndexFunc(run, func(other Figure) bool { return other.Column == figure.Column })
+				at = slices.IndexFunc(run, func(other Comparand) bool { return other.Column == figure.Column })
 			}
 			if at == 0 && f > 0 || at < 0 {
 				break
@@ -415,7 +415,7 @@ func (f *Faults) invalidIn(run string, cell int) string {
 }
 
 // sessionOf returns a cell's samples in the order of the rounds, without the baseline's duplicate.
-func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
+func sessionOf(run *result.Run, cell int, figure Comparand) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
@@ -442,7 +442,7 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 const tick = 0.010
 
 // samplesOf returns a cell's samples that can be judged by a figure, without the baseline's duplicate.
-func samplesOf(run *result.Run, cell int, figure Figure) iter.Seq[result.Sample] {
+func samplesOf(run *result.Run, cell int, figure Comparand) iter.Seq[result.Sample] {
 	return func(yield func(result.Sample) bool) {
 		for _, s := range run.Samples {
 			if s.Cell == cell && !s.Control && figure.has(s) && !yield(s) {
@@ -453,7 +453,7 @@ func samplesOf(run *result.Run, cell int, figure Figure) iter.Seq[result.Sample]
 }
 
 // paired returns the seconds of a cell and of the baseline in the same blocks.
-func paired(run *result.Run, cell int, figure Figure) (seconds, baseline []float64) {
+func paired(run *result.Run, cell int, figure Comparand) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}
 	for s := range samplesOf(run, run.Against(cell), figure) {

@@ -60,7 +60,7 @@ const (
 )
 
 // disturbed returns the verdict after a check of the disturbances of the samples.
-func (b *Board) disturbed(c comparison, v stats.Verdict) stats.Verdict {
+func (b *Judging) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 	pairs := b.pairs[c]
 	if len(pairs) == 0 {
 		return v

@@ -79,9 +79,9 @@ func (f *FailOn) Type() string { return "verdicts" }
 // figureNames returns the names by which --fail-on calls the figures of a run, each with the figure's column; "" is that of the
 // deciding figure.
 func figureNames(run *result.Run) (names [][2]string) {
-	if datum := run.Matrix.Datum; datum != "" {
+	if datum := run.Matrix.Compared; datum != "" {
 		names = append(names, [2]string{datum, ""})
-		if name := run.MetricName(); datum == result.DatumMetric && name != datum {
+		if name := run.MetricName(); datum == result.MetricColumn && name != datum {
 			names = append(names, [2]string{name, ""})
 		}
 	}

@@ -32,7 +32,7 @@ type fault struct {
 }
 
 // faultsOf counts the samples of a run by which a figure cannot be judged.
-func faultsOf(run *result.Run, figure Figure) (f Faults) {
+func faultsOf(run *result.Run, figure Comparand) (f Faults) {
 	for _, s := range run.Samples {
 		f.Add(s.Cell, figure.judgedBy(s))
 	}

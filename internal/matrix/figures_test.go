@@ -32,16 +32,16 @@ func uses(ratios map[string]float64) func(*result.Sample, string) {
 	}
 }
 
-// A placement that makes threads wait takes longer with the same CPU time. A board has the verdicts by both while a run lasts.
+// A placement that makes threads wait takes longer with the same CPU time. A judging has the verdicts by both while a run lasts.
 func TestFiguresDisagree(t *testing.T) {
 	run := withCPU(workers(2))
-	board := fake{ratios: map[string]float64{"workers=1": 2}, spoil: uses(map[string]float64{"workers=0": 1, "workers=1": 1})}.play(t, run, 60)
-	waits, standing := run.Cells[1], board.Standing()
+	judging := fake{ratios: map[string]float64{"workers=1": 2}, spoil: uses(map[string]float64{"workers=0": 1, "workers=1": 1})}.play(t, run, 60)
+	waits, interim := run.Cells[1], judging.Interim()
 	assert.Equal(t, stats.Slower, waits.Verdict.Kind)
 	assert.Equal(t, stats.Same, waits.Verdicts[cpuTime].Kind, waits.Verdicts[cpuTime])
-	assert.Equal(t, run.Matrix.Figures, standing.Figures)
-	assert.Equal(t, waits.Verdicts, standing.Cells[1].Verdicts)
-	assert.Empty(t, standing.Cells[0].Verdicts, "the baseline has no verdict")
+	assert.Equal(t, run.Matrix.Figures, interim.Figures)
+	assert.Equal(t, waits.Verdicts, interim.Cells[1].Verdicts)
+	assert.Empty(t, interim.Cells[0].Verdicts, "the baseline has no verdict")
 }
 
 // Two figures have half of the error rate each, and only the first decides the order and the length of a run.
@@ -113,7 +113,7 @@ func TestPairsByFigures(t *testing.T) {
 	for i := range run.Samples {
 		run.Samples[i].UserSeconds = 0.05 * (1 + 0.001*float64(i%3))
 	}
-	figures, err := matrix.Figures(run.Matrix, column.Common())
+	figures, err := matrix.Comparands(run.Matrix, column.Common())
 	require.NoError(t, err)
 	matrix.JudgePairs(run, figures)
 	assert.Equal(t, stats.Slower, run.Cells[together].Verdict.Kind)
@@ -160,7 +160,7 @@ func TestCompareRates(t *testing.T) {
 	more := fake{session: 5, spoil: uses(map[string]float64{"workers=0": 2, "workers=1": 2})}
 	rates := func() *result.Run {
 		run := workers(2)
-		run.Matrix.Datum, run.Matrix.Better = cpuTime, result.Higher
+		run.Matrix.Compared, run.Matrix.Better = cpuTime, result.Higher
 		return run
 	}
 	cell := compare(t, measured(t, "a", rates(), f), measured(t, "b", rates(), more)).Cells[1]

@@ -10,7 +10,7 @@ import (
 // JudgePairs sets the verdicts and summaries of the cells of a run in pairs. It compares the samples of each round: the cell's and
 // the baseline's, taken one after the other, form a pair. A pair with an invalid sample is left out. The verdict is from
 // stats.PairedSamples, with its limits. The same samples give the same verdicts, whether they are new or read from a journal.
-func JudgePairs(run *result.Run, figures []Figure) {
+func JudgePairs(run *result.Run, figures []Comparand) {
 	Summarise(run, figures)
 	m := run.Matrix
 	design := stats.SessionsDesign{
@@ -34,7 +34,7 @@ func JudgePairs(run *result.Run, figures []Figure) {
 	}
 }
 
-func pairsVerdict(run *result.Run, cell int, figure Figure, faults Faults, design stats.SessionsDesign) stats.Verdict {
+func pairsVerdict(run *result.Run, cell int, figure Comparand, faults Faults, design stats.SessionsDesign) stats.Verdict {
 	seconds, baseline := paired(run, cell, figure)
 	v := stats.PairedSamples(seconds, baseline, design)
 	if faults.none(cell) {
@@ -50,7 +50,7 @@ func pairsVerdict(run *result.Run, cell int, figure Figure, faults Faults, desig
 }
 
 // Summarise sets the summaries of the cells, by the deciding figure.
-func Summarise(run *result.Run, figures []Figure) {
+func Summarise(run *result.Run, figures []Comparand) {
 	of := make([][]result.Sample, len(run.Cells))
 	for _, s := range run.Samples {
 		if s.Good() {

@@ -42,9 +42,9 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 }
 
 // wallTime returns the figures of a run that judges nothing else.
-func wallTime(t *testing.T, run *result.Run) []matrix.Figure {
+func wallTime(t *testing.T, run *result.Run) []matrix.Comparand {
 	t.Helper()
-	figures, err := matrix.Figures(run.Matrix, nil)
+	figures, err := matrix.Comparands(run.Matrix, nil)
 	require.NoError(t, err)
 	return figures
 }

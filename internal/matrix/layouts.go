@@ -8,7 +8,7 @@ import (
 
 // layoutRatios returns the typical ratio of each layout, for the figure f of a comparison, and reports whether a layout has
 // several blocks. A layout that has none is left out.
-func (b *Board) layoutRatios(c comparison, f int) (ratios []float64, again bool) {
+func (b *Judging) layoutRatios(c comparison, f int) (ratios []float64, again bool) {
 	logs := make([][]float64, b.run.Matrix.Layouts)
 	for _, p := range b.pairs[c] {
 		if ratio := p.logs[f]; !math.IsNaN(ratio) {
@@ -27,7 +27,7 @@ func (b *Board) layoutRatios(c comparison, f int) (ratios []float64, again bool)
 
 // onCode returns the verdict on the code, given that on the layouts of the run. If each block has a layout of its own, blocks
 // are independent, and the verdict is on the code already.
-func (b *Board) onCode(c comparison, f int, v stats.Verdict) stats.Verdict {
+func (b *Judging) onCode(c comparison, f int, v stats.Verdict) stats.Verdict {
 	if b.run.Matrix.Layouts < 2 {
 		return v
 	}

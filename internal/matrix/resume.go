@@ -67,7 +67,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 
 // figures names the figures that a run judges.
 func figures(m *result.Matrix) string {
-	words := []string{cmp.Or(m.Datum, "wall time")}
+	words := []string{cmp.Or(m.Compared, "wall time")}
 	for _, f := range m.Figures {
 		words = append(words, f.Column)
 	}

@@ -24,7 +24,7 @@ const (
 type Schedule struct {
 	Order    Order
 	Title    string // of the comparison
-	Datum    string // the column that is compared; "": wall time
+	Compared string // the column that is compared; "": wall time
 	Baseline int    // index of the cell with which the others are compared
 	First    []int  // of Pairs: for each round, which of the two cells goes first
 	Method   string // of Pairs, in words
@@ -51,8 +51,8 @@ type Sequence interface {
 	Spend(seconds float64)
 	// Judge sets the verdicts and summaries of the cells of the run.
 	Judge()
-	// Course returns what is planned.
-	Course() result.Course
+	// Extent returns what is planned.
+	Extent() result.Extent
 	// Warnings returns warnings about planned samples that were not taken, and about cells that were given up.
 	Warnings() []result.Warning
 }
@@ -81,7 +81,7 @@ type turns struct {
 	late   bool       // in Rows, a cell used up its part of the budget
 	cut    bool       // the last sample was cut short
 
-	figures []Figure // by which the cells are compared
+	figures []Comparand // by which the cells are compared
 }
 
 func newTurns(run *result.Run, names []string, s Schedule) *turns {
@@ -177,8 +177,8 @@ func (t *turns) Judge() {
 	}
 }
 
-func (t *turns) Course() result.Course {
-	c := result.Course{Budget: t.Budget, Duration: t.Duration}
+func (t *turns) Extent() result.Extent {
+	c := result.Extent{Budget: t.Budget, Duration: t.Duration}
 	if t.Duration == 0 && t.Samples < math.MaxInt {
 		c.Samples = (t.Samples + t.Warmup) * t.cells
 	}
@@ -211,10 +211,10 @@ func (t *turns) Warnings() []result.Warning {
 	return warnings
 }
 
-// Blocks takes the samples that a board requests. The first round is always completed, as is a round that was begun
+// Blocks takes the samples that a judging requests. The first round is always completed, as is a round that was begun
 // before a resume; after that, no round begins that would not end within the budget.
 type Blocks struct {
-	*Board
+	*Judging
 	Schedule
 	begun float64 // when the round in progress began, or the last one ended
 	last  float64 // how long the last round took
@@ -231,32 +231,32 @@ func (b *Blocks) Next(elapsed float64) (slot result.Slot, more bool) {
 		}
 		b.begun = elapsed
 	}
-	return b.Board.Next(), true
+	return b.Judging.Next(), true
 }
 
 // Check implements Sequence.
 func (b *Blocks) Check(s *result.Sample, _ float64) bool {
-	b.Board.Check(s)
+	b.Judging.Check(s)
 	return true
 }
 
 // Add implements Sequence.
 func (b *Blocks) Add(s result.Sample, elapsed float64) error {
-	err := b.Board.Add(s)
+	err := b.Judging.Add(s)
 	if err == nil && b.Between() && !s.Partial {
 		b.last, b.begun = elapsed-b.begun, elapsed
 	}
 	return err
 }
 
-// Course implements Sequence.
-func (b *Blocks) Course() result.Course {
-	return result.Course{Samples: b.Samples * b.Round(), Budget: b.Budget}
+// Extent implements Sequence.
+func (b *Blocks) Extent() result.Extent {
+	return result.Extent{Samples: b.Samples * b.Round(), Budget: b.Budget}
 }
 
 // Warnings implements Sequence.
 func (b *Blocks) Warnings() []result.Warning {
-	warnings := b.Board.Warnings()
+	warnings := b.Judging.Warnings()
 	if b.Done() || b.Samples == 0 { // what is undecided is part of the answer
 		return warnings
 	}
@@ -266,10 +266,10 @@ func (b *Blocks) Warnings() []result.Warning {
 	})
 }
 
-// Continue returns the sequence of a run that continues with the samples on a board.
-func (s Schedule) Continue(board *Board) *Blocks {
-	b := &Blocks{Board: board, Schedule: s}
-	b.begun, b.last = board.LastRound()
+// Continue returns the sequence of a run that continues with the samples on a judging.
+func (s Schedule) Continue(judging *Judging) *Blocks {
+	b := &Blocks{Judging: judging, Schedule: s}
+	b.begun, b.last = judging.LastRound()
 	return b
 }
 
@@ -280,12 +280,12 @@ func (s Schedule) Sequence(run *result.Run, names []string, columns column.List)
 		return t, nil
 	}
 	if s.Order == RandomBlocks {
-		board, err := NewBoard(run, columns)
+		judging, err := NewJudging(run, columns)
 		if err != nil {
 			return nil, err
 		}
-		run.Matrix.Order = board.Order()
-		return &Blocks{Board: board, Schedule: s}, nil
+		run.Matrix.Order = judging.Order()
+		return &Blocks{Judging: judging, Schedule: s}, nil
 	}
 	switch run.Matrix.Order.BlockCells = 1; s.Order {
 	case Rows:
@@ -297,6 +297,6 @@ func (s Schedule) Sequence(run *result.Run, names []string, columns column.List)
 		}
 	}
 	var err error
-	t.figures, err = Figures(run.Matrix, columns)
+	t.figures, err = Comparands(run.Matrix, columns)
 	return t, err
 }

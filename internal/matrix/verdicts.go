@@ -10,7 +10,7 @@ import (
 )
 
 // Judge sets the verdicts and summaries of the run's cells.
-func (b *Board) Judge() {
+func (b *Judging) Judge() {
 	verdicts := b.verdicts()
 	b.judgeContrasts()
 	for i := range b.run.Cells {
@@ -40,8 +40,8 @@ func (b *Board) Judge() {
 
 // summarise derives a cell's summary from the compared samples. A metric has its own unit and is summarised in addition
 // to the wall seconds.
-func (b *Board) summarise(cell int) *result.Summary {
-	if b.run.Matrix.Datum != result.DatumMetric {
+func (b *Judging) summarise(cell int) *result.Summary {
+	if b.run.Matrix.Compared != result.MetricColumn {
 		samples := make([]result.Sample, len(b.samples[cell]))
 		for i, s := range b.samples[cell] {
 			samples[i].Seconds = s
@@ -76,7 +76,7 @@ type judgement struct {
 }
 
 // addVerdict adds the verdict on a figure.
-func (j *judgement) add(f int, figure Figure, v stats.Verdict) {
+func (j *judgement) add(f int, figure Comparand, v stats.Verdict) {
 	v.Second = figure.Second
 	if f == 0 {
 		j.decides = v
@@ -88,12 +88,12 @@ func (j *judgement) add(f int, figure Figure, v stats.Verdict) {
 	j.others[figure.Column] = v
 }
 
-// verdicts returns the verdicts of the races, corrected by the samples' quality. A baseline has none.
-func (b *Board) verdicts() []judgement {
+// verdicts returns the verdicts of the judges, corrected by the samples' quality. A baseline has none.
+func (b *Judging) verdicts() []judgement {
 	verdicts := make([]judgement, len(b.run.Cells))
 	for _, g := range b.groups {
 		for f, figure := range b.figures {
-			for i, v := range g.races[f].Verdicts(b.roundSeconds()) {
+			for i, v := range g.judges[f].Verdicts(b.roundSeconds()) {
 				if cell := g.cells[i]; cell != g.baseline {
 					b.addVerdict(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
 				}
@@ -103,8 +103,8 @@ func (b *Board) verdicts() []judgement {
 	return verdicts
 }
 
-// addVerdict adds a race's verdict on a figure of a comparison, corrected by the samples' quality.
-func (b *Board) addVerdict(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
+// addVerdict adds a judge's verdict on a figure of a comparison, corrected by the samples' quality.
+func (b *Judging) addVerdict(j *judgement, f int, figure Comparand, c comparison, against string, v stats.Verdict) {
 	faults := &b.faults[f]
 	switch spoilt := cmp.Or(faults.spoil(c.cell, "the cell"), faults.spoil(c.against, against)); {
 	case f > 0 && (faults.none(c.cell) || faults.none(c.against)):
@@ -127,7 +127,7 @@ const mostOwn = 0.3
 
 // derived reports whether a figure follows from the deciding figure in each sample, as a throughput follows from the time:
 // within comparisons, one deviates from its mean as the other does. A verdict on it would say the same again.
-func (b *Board) derived(f int) bool {
+func (b *Judging) derived(f int) bool {
 	var own, deciding float64
 	for _, pairs := range b.pairs {
 		var logs, firsts []float64
@@ -145,8 +145,8 @@ func (b *Board) derived(f int) bool {
 	return deciding > 0 && own <= mostOwn*mostOwn*deciding
 }
 
-// judgeContrasts sets the verdicts on the contrasts of the run, which are in the order of the races.
-func (b *Board) judgeContrasts() {
+// judgeContrasts sets the verdicts on the contrasts of the run, which are in the order of the judges.
+func (b *Judging) judgeContrasts() {
 	m := b.run.Matrix
 	if len(m.Contrasts) == 0 {
 		return
@@ -155,7 +155,7 @@ func (b *Board) judgeContrasts() {
 	for f, figure := range b.figures {
 		of := make([][]stats.Verdict, len(b.groups))
 		for i, g := range b.groups {
-			of[i] = g.races[f].Contrasts(b.roundSeconds())
+			of[i] = g.judges[f].Contrasts(b.roundSeconds())
 		}
 		for i, c := range m.Contrasts {
 			g := b.at[c.A].group
@@ -170,10 +170,10 @@ func (b *Board) judgeContrasts() {
 }
 
 // control returns the verdicts on the duplicate of a group's baseline.
-func (b *Board) control(g group) (control judgement) {
+func (b *Judging) control(g group) (control judgement) {
 	for f, figure := range b.figures {
 		if f == 0 || !b.faults[f].none(g.baseline) && !(figure.Second && b.derived(f)) {
-			control.add(f, figure, g.races[f].ControlVerdict())
+			control.add(f, figure, g.judges[f].ControlVerdict())
 		}
 	}
 	return control

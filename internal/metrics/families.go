@@ -72,7 +72,7 @@ var Families = [...]Family{
 	},
 	{
 		Name: "budget_seconds", Type: Gauge, Help: "Time after which no sample begins; absent without a budget.",
-		figures: func(r reading, put put) { positive(put, r.Course.Budget) },
+		figures: func(r reading, put put) { positive(put, r.Extent.Budget) },
 	},
 	{
 		Name: "cpus", Type: Gauge, Help: "CPUs that the run may use.",
@@ -87,49 +87,49 @@ var Families = [...]Family{
 	{
 		Name: "samples_planned", Type: Gauge,
 		Help:    "Samples that the run will measure; absent if it is open-ended.",
-		figures: func(r reading, put put) { positive(put, float64(r.Course.Samples)) },
+		figures: func(r reading, put put) { positive(put, float64(r.Extent.Samples)) },
 	},
 	{
 		Name: "samples_completed_total", Type: Counter, Help: "Samples that were measured.",
-		figures: func(r reading, put put) { put(float64(r.Taken.Samples)) },
+		figures: func(r reading, put put) { put(float64(r.Totals.Samples)) },
 	},
 	{
 		Name: "samples_judged_total", Type: Counter, Labels: []string{"verdict"},
 		Help: "Samples by the verdict on their quality.",
 		figures: func(r reading, put put) {
 			for _, verdict := range result.Verdicts {
-				put(float64(r.Taken.Verdicts[verdict]), string(verdict))
+				put(float64(r.Totals.Verdicts[verdict]), string(verdict))
 			}
 		},
 	},
 	{
 		Name: "sample_duration_seconds", Type: Histogram, Help: "Wall time of a sample.",
-		histogram: func(r reading) *result.Histogram { return &r.Taken.Seconds },
+		histogram: func(r reading) *result.Histogram { return &r.Totals.Seconds },
 	},
 
 	// What disturbed them.
 	{
 		Name: "watched_seconds_total", Type: Counter, Help: "Wall time over which disturbances were counted.",
-		figures: func(r reading, put put) { put(r.Taken.Watched) },
+		figures: func(r reading, put put) { put(r.Totals.Watched) },
 	},
 	{
 		Name: "steal_seconds_total", Type: Counter, Help: "CPU time that the hypervisor took during samples.",
-		figures: func(r reading, put put) { known(put, r.Taken.Steal) },
+		figures: func(r reading, put put) { known(put, r.Totals.Steal) },
 	},
 	{
 		Name: "throttled_seconds_total", Type: Counter,
 		Help:    "Time that the cgroup's CPU quota stopped threads during samples.",
-		figures: func(r reading, put put) { known(put, r.Taken.Throttled) },
+		figures: func(r reading, put put) { known(put, r.Totals.Throttled) },
 	},
 	{
 		Name: "run_queue_seconds_total", Type: Counter,
 		Help:    "Time that threads were runnable and waited for a CPU during samples.",
-		figures: func(r reading, put put) { known(put, r.Taken.RunQueue) },
+		figures: func(r reading, put put) { known(put, r.Totals.RunQueue) },
 	},
 	{
 		Name: "cpu_pressure_seconds_total", Type: Counter,
 		Help:    "Time in which something on the machine waited for a CPU (PSI) during samples.",
-		figures: func(r reading, put put) { known(put, r.Taken.Pressure) },
+		figures: func(r reading, put put) { known(put, r.Totals.Pressure) },
 	},
 	{
 		Name: "context_switches_total", Type: Counter, Labels: []string{"type"},
@@ -143,7 +143,7 @@ var Families = [...]Family{
 		Name: "migrations_total", Type: Counter, Labels: []string{"relation"},
 		Help: "Moves of threads between CPUs during samples, by what the two share; unknown where only their number was counted.",
 		figures: func(r reading, put put) {
-			for relation, n := range r.Taken.Migrations {
+			for relation, n := range r.Totals.Migrations {
 				put(float64(n), relation)
 			}
 		},
@@ -152,8 +152,8 @@ var Families = [...]Family{
 		Name: "page_faults_total", Type: Counter, Labels: []string{"type"},
 		Help: "Page faults during samples; major ones read from a disk.",
 		figures: func(r reading, put put) {
-			known(put, r.Taken.MinorFaults, "minor")
-			known(put, r.Taken.MajorFaults, "major")
+			known(put, r.Totals.MinorFaults, "minor")
+			known(put, r.Totals.MajorFaults, "major")
 		},
 	},
 
@@ -202,7 +202,7 @@ var Families = [...]Family{
 	{
 		Name: "load_requested_ratio", Type: Gauge, Help: "Requested load on each CPU; 1 is the whole CPU.",
 		figures: func(r reading, put put) {
-			if load := r.Taken.Load; load != nil {
+			if load := r.Totals.Load; load != nil {
 				put(load.Requested / 100)
 			}
 		},
@@ -211,7 +211,7 @@ var Families = [...]Family{
 		Name: "load_achieved_ratio", Type: Gauge, Labels: []string{"cpu"},
 		Help: "Load on the CPU during the last sample.",
 		figures: func(r reading, put put) {
-			if load := r.Taken.Load; load != nil {
+			if load := r.Totals.Load; load != nil {
 				for _, cpu := range load.CPUs {
 					put(cpu.Achieved/100, strconv.Itoa(cpu.CPU))
 				}
@@ -224,11 +224,11 @@ var Families = [...]Family{
 		Name: "cells", Type: Gauge, Labels: []string{"verdict"},
 		Help: "Cells by their verdict so far; the baseline has none.",
 		figures: func(r reading, put put) {
-			if r.Standing == nil {
+			if r.Interim == nil {
 				return
 			}
 			count := map[stats.Kind]int{}
-			for _, cell := range r.Standing.Cells {
+			for _, cell := range r.Interim.Cells {
 				if !cell.Baseline {
 					count[cell.Verdict.Kind]++
 				}
@@ -241,11 +241,11 @@ var Families = [...]Family{
 	{
 		Name: "cells_open", Type: Gauge, Help: "Cells that are still sampled.",
 		figures: func(r reading, put put) {
-			if r.Standing == nil {
+			if r.Interim == nil {
 				return
 			}
 			open := 0
-			for _, cell := range r.Standing.Cells {
+			for _, cell := range r.Interim.Cells {
 				if cell.Open {
 					open++
 				}
@@ -257,8 +257,8 @@ var Families = [...]Family{
 		Name: "cells_other", Type: Gauge,
 		Help: fmt.Sprintf("Cells beyond the first %d, which do not have their own series.", MaxCells),
 		figures: func(r reading, put put) {
-			if r.Standing != nil {
-				put(float64(max(0, len(r.Standing.Cells)-MaxCells)))
+			if r.Interim != nil {
+				put(float64(max(0, len(r.Interim.Cells)-MaxCells)))
 			}
 		},
 	},
@@ -266,7 +266,7 @@ var Families = [...]Family{
 		Name: "cell_median_seconds", Type: Gauge, Labels: []string{"cell"},
 		Help: "Median of the compared time: the wall time of a sample, or of an operation or access.",
 		figures: func(r reading, put put) {
-			r.cells(func(name string, c result.StandingCell, _ bool) { positive(put, c.Seconds, name) })
+			r.cells(func(name string, c result.InterimCell, _ bool) { positive(put, c.Seconds, name) })
 		},
 	},
 	{
@@ -310,11 +310,11 @@ var Families = [...]Family{
 		Name: "cells_by_figure", Type: Gauge, Labels: []string{"figure", "verdict"},
 		Help: "Cells by their verdict so far on a figure that does not decide when the run stops, such as cpu_seconds.",
 		figures: func(r reading, put put) {
-			if r.Standing == nil {
+			if r.Interim == nil {
 				return
 			}
 			count := map[string]map[stats.Kind]int{}
-			for _, cell := range r.Standing.Cells {
+			for _, cell := range r.Interim.Cells {
 				for figure, v := range cell.Verdicts {
 					if count[figure] == nil {
 						count[figure] = map[stats.Kind]int{}
@@ -360,11 +360,11 @@ func (r reading) counted(put put, n uint64) {
 }
 
 // cells gives each of the first cells and the value of its label.
-func (r reading) cells(each func(name string, c result.StandingCell, baseline bool)) {
-	if r.Standing == nil {
+func (r reading) cells(each func(name string, c result.InterimCell, baseline bool)) {
+	if r.Interim == nil {
 		return
 	}
-	for i, cell := range r.Standing.Cells {
+	for i, cell := range r.Interim.Cells {
 		if i == MaxCells {
 			break
 		}
@@ -374,7 +374,7 @@ func (r reading) cells(each func(name string, c result.StandingCell, baseline bo
 
 // compared gives the verdicts of the cells that are compared.
 func (r reading) compared(each func(name string, v stats.Verdict)) {
-	r.cells(func(name string, c result.StandingCell, baseline bool) {
+	r.cells(func(name string, c result.InterimCell, baseline bool) {
 		if !baseline && c.Verdict.Kind != stats.Invalid {
 			each(name, c.Verdict)
 		}
@@ -392,7 +392,7 @@ func (r reading) bounded(each func(name string, e stats.Effect)) {
 
 // figured gives the effects on other figures, if they are known.
 func (r reading) figured(each func(name, figure string, e stats.Effect)) {
-	r.cells(func(name string, c result.StandingCell, _ bool) {
+	r.cells(func(name string, c result.InterimCell, _ bool) {
 		for figure, v := range c.Verdicts {
 			if v.Kind != stats.Invalid && v.Typical.Bounded() {
 				each(name, figure, v.Typical)

@@ -43,7 +43,7 @@ func fixedLive() result.Live {
 			{CPU: 11, Workers: 18700, BusySeconds: 2.5},
 		},
 		WorkerSeconds: &result.Histogram{},
-		Taken: result.Taken{
+		Totals: result.Totals{
 			Samples: 3, Verdicts: map[result.Verdict]uint64{result.Valid: 2, result.Suspect: 1}, Watched: 4.75,
 			Steal: &steal, Throttled: &throttled, RunQueue: &queue, Pressure: &pressure,
 			MinorFaults: &minor, MajorFaults: &major,
@@ -52,8 +52,8 @@ func fixedLive() result.Live {
 				Requested: 60, CPUs: []result.LoadCPU{{CPU: 0, Achieved: 59.5}, {CPU: 11, Achieved: 60}},
 			},
 		},
-		RunCPUs: 2, Course: result.Course{Samples: 5, Budget: 60}, Elapsed: 18, Left: &left,
-		Standing: &result.Standing{Cells: []result.StandingCell{
+		RunCPUs: 2, Extent: result.Extent{Samples: 5, Budget: 60}, Elapsed: 18, Left: &left,
+		Interim: &result.Interim{Cells: []result.InterimCell{
 			{Name: "2 workers", Seconds: 0.25, Baseline: true},
 			{Name: "8 workers", Seconds: 0.5, Open: true, Verdict: stats.Verdict{
 				Kind: stats.Slower, Rounds: 12, Typical: stats.Effect{Ratio: 2, Lo: 1.6, Hi: 2.4},
@@ -72,7 +72,7 @@ func fixedLive() result.Live {
 		live.WorkerSeconds.Add(seconds)
 	}
 	for _, seconds := range []float64{1.5, 1.5, 1.75} {
-		live.Taken.Seconds.Add(seconds)
+		live.Totals.Seconds.Add(seconds)
 	}
 	return live
 }
@@ -139,17 +139,17 @@ func TestSeriesAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	first := live.Standing.Cells[1]
-	live.Standing = &result.Standing{}
+	first := live.Interim.Cells[1]
+	live.Interim = &result.Interim{}
 	for i := range MaxCells {
 		first.Name = fmt.Sprintf("cell %d", i)
-		live.Standing.Cells = append(live.Standing.Cells, first)
+		live.Interim.Cells = append(live.Interim.Cells, first)
 	}
-	live.Standing.Cells[0].Baseline = true
+	live.Interim.Cells[0].Baseline = true
 	bound := count()
 	for i := range 10 * MaxCells {
 		first.Name = fmt.Sprintf("other %d", i)
-		live.Standing.Cells = append(live.Standing.Cells, first)
+		live.Interim.Cells = append(live.Interim.Cells, first)
 		live.WorkerSeconds.Add(float64(i))
 	}
 	assert.Equal(t, bound, count())
@@ -161,7 +161,7 @@ func TestSeriesAreBounded(t *testing.T) {
 // A cell's name is the user's.
 func TestCellNamesOfAnyBytes(t *testing.T) {
 	live := fixedLive()
-	live.Standing.Cells[1].Name = "\xff\"\n{}"
+	live.Interim.Cells[1].Name = "\xff\"\n{}"
 	assert.Contains(t, exposition(t, NewExporter(func() result.Live { return live }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\"")
 }
 

@@ -36,11 +36,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 120, Compares: true},
 	Place:    experiment.Here,
-	OneRow:   "give --relation, --working-set and --every one value each",
-	Datum:    perAccess.Name,
+	RowHint:  "give --relation, --working-set and --every one value each",
+	Compared: perAccess.Name,
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+	Open:     func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
 	View:     &shown,
 })
 
@@ -144,8 +144,8 @@ func (f *flags) pairs(m experiment.Machine) (pairs []topology.CPUPair, err error
 	has := m.PerRelation(m.CPUs)
 	for _, r := range f.relations {
 		p := has[slices.Index(topology.Relations[:], r)]
-		if p.Lacking() != "" && len(f.relations) < len(topology.Relations) {
-			return nil, hint.With(fmt.Errorf("no two CPUs of the run are %s: %s", r, r.Lacking()),
+		if p.Unavailable() != "" && len(f.relations) < len(topology.Relations) {
+			return nil, hint.With(fmt.Errorf("no two CPUs of the run are %s: %s", r, r.Unavailable()),
 				"gorun topo shows the CPUs, and --relation "+all+" takes what there is")
 		}
 		pairs = append(pairs, p)
@@ -167,7 +167,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 		memNode = &node
 	}
-	measured := slices.DeleteFunc(slices.Clone(pairs), func(p topology.CPUPair) bool { return p.Lacking() != "" })
+	measured := slices.DeleteFunc(slices.Clone(pairs), func(p topology.CPUPair) bool { return p.Unavailable() != "" })
 	for _, every := range f.times {
 		for _, size := range sizes {
 			baseline := ""
@@ -183,14 +183,14 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	for _, p := range pairs {
-		if p.Lacking() != "" {
+		if p.Unavailable() != "" {
 			r.Cells = append(r.Cells, experiment.PairCell[Cell](p))
 		}
 	}
-	r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
+	r.Warnings = append(r.Warnings, experiment.UnavailablePairs(pairs)...)
 	if len(measured) > 1 {
 		r.Schedule = matrix.Schedule{
-			Order: matrix.RandomBlocks, Title: compared, Datum: perAccess.Name, Open: true,
+			Order: matrix.RandomBlocks, Title: compared, Compared: perAccess.Name, Open: true,
 		}
 	}
 	r.Spec = &spec{

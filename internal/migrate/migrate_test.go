@@ -53,7 +53,7 @@ func TestResolveRelations(t *testing.T) {
 		require.NoError(t, err, host)
 		var cells []string
 		for _, c := range r.Cells {
-			assert.Equal(t, c.Flags["pair"] == "", c.Lacking != "")
+			assert.Equal(t, c.Flags["pair"] == "", c.Unavailable != "")
 			cells = append(cells, c.Name+" "+c.Flags["pair"])
 		}
 		assert.Equal(t, want, cells, host)

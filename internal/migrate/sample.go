@@ -19,15 +19,15 @@ import (
 
 // Figures are those of a sample. The parts of a move's cost are medians over its moves.
 type Figures struct {
-	Relation   string  `json:"relation" figure:",lead=1,key=relation" is:"What the two CPUs share."`
-	CPUA       int     `json:"cpu_a" figure:",lead=2,key=a" is:"The CPU where the thread begins."`
-	CPUB       int     `json:"cpu_b" figure:",lead=3,key=b" is:"The CPU that the thread moves to, and back from."`
-	WorkingSet uint64  `json:"working_set_bytes" figure:"B,lead=4,key=working_set" label:"working set" is:"The memory that the thread goes through."`
-	Every      float64 `json:"every_seconds" figure:"s,lead=5,key=every" label:"a move every" is:"The time from a move to the next that was asked for."`
+	Relation   string  `json:"relation" figure:",csv=1,key=relation" is:"What the two CPUs share."`
+	CPUA       int     `json:"cpu_a" figure:",csv=2,key=a" is:"The CPU where the thread begins."`
+	CPUB       int     `json:"cpu_b" figure:",csv=3,key=b" is:"The CPU that the thread moves to, and back from."`
+	WorkingSet uint64  `json:"working_set_bytes" figure:"B,csv=4,key=working_set" label:"working set" is:"The memory that the thread goes through."`
+	Every      float64 `json:"every_seconds" figure:"s,csv=5,key=every" label:"a move every" is:"The time from a move to the next that was asked for."`
 	Access     string  `json:"access" figure:",key=access" is:"How the thread goes through its memory."`
 	Moves      int     `json:"moves" figure:"count" is:"The moves that were made; on the same CPU, the calls."`
 	Accesses   uint64  `json:"accesses" figure:"number" is:"The accesses from the first move to the end."`
-	NS         float64 `json:"ns_per_access,omitempty" figure:"ns,lower,lead=6,bench=access-ns/op" label:"an access" is:"The time from the first move to the end, over the accesses: with the moves."`
+	NS         float64 `json:"ns_per_access,omitempty" figure:"ns,lower,csv=6,bench=access-ns/op" label:"an access" is:"The time from the first move to the end, over the accesses: with the moves."`
 	SteadyA    float64 `json:"steady_a_ns,omitempty" figure:"ns,lower" label:"steady access, first CPU" is:"The time of an access on the first CPU before the moves, with warm caches."`
 	SteadyB    float64 `json:"steady_b_ns,omitempty" figure:"ns,lower" label:"steady access, other CPU" is:"The time of an access on the other CPU before the moves, with warm caches."`
 

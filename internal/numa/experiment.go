@@ -46,15 +46,15 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 				"--samples, rounds continue until all rows are, or the budget is used up",
 		},
 	},
-	Place:   experiment.Started,
-	Single:  []string{"load-only", "duration", "blocks", "full", "rows", "preset", "preferred-node-by"},
-	OneRow:  "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
-	Datum:   perAccess.Name,
-	Columns: columns,
-	Count:   count,
-	New:     func() experiment.Flags[Cell] { return &flags{} },
-	Open:    open,
-	Explain: explain,
+	Place:       experiment.Started,
+	SharedFlags: []string{"load-only", "duration", "blocks", "full", "rows", "preset", "preferred-node-by"},
+	RowHint:     "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
+	Compared:    perAccess.Name,
+	Columns:     columns,
+	Count:       count,
+	New:         func() experiment.Flags[Cell] { return &flags{} },
+	Open:        open,
+	Explain:     explain,
 	Picture: &experiment.Picture{
 		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: writeSVG,
 	},
@@ -323,7 +323,7 @@ func (f *flags) cell(do Cell, given map[string]string, cpus result.CPUs) experim
 	}
 	given["row"] = strconv.Itoa(do.Row.Row)
 	return experiment.Cell[Cell]{
-		Do: do, Name: rowName(do.Row.Row), Running: rowName(do.Row.Row), Lacking: do.Row.Unsupported,
+		Do: do, Name: rowName(do.Row.Row), Running: rowName(do.Row.Row), Unavailable: do.Row.Unsupported,
 		Flags: given, CPUs: map[string]result.CPUs{"cpus": cpus},
 		Command: append(command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
 			"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),

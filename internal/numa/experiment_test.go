@@ -52,12 +52,12 @@ func TestResolve(t *testing.T) {
 	r := resolved(t, "qemu-numa2", map[string]string{"load": "12.5", "nice": "-3", "buffer": "1MiB", "settle": "0s"})
 	require.NotEmpty(t, r.Cells)
 	assert.Equal(t, matrix.Schedule{Order: matrix.RandomBlocks, Title: "NUMA placement"}, r.Schedule)
-	measurable := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking == "" })
-	lacking := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking != "" })
+	measurable := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Unavailable == "" })
+	lacking := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Unavailable != "" })
 	assert.True(t, measurable && lacking, "without --numa-balancing, rows run for its current value")
 	for i, c := range r.Cells {
 		assert.Equal(t, i, c.Do.Row.Row)
-		assert.Equal(t, c.Do.Row.Unsupported, c.Lacking)
+		assert.Equal(t, c.Do.Row.Unsupported, c.Unavailable)
 		assert.Equal(t, asBefore, c.Do.balancing())
 		assert.Equal(t, uint64(7), c.Do.Seed)
 	}
@@ -123,7 +123,7 @@ func TestResolveBalancingNotRead(t *testing.T) {
 	r := resolved(t, "qemu-numa2", nil, hidden)
 	require.Len(t, r.Cells, 9+18)
 	assert.Equal(t, KeepSetting, r.Cells[0].Do.Row.NUMABalancing)
-	assert.Empty(t, r.Cells[0].Lacking)
+	assert.Empty(t, r.Cells[0].Unavailable)
 	require.NotEmpty(t, r.Warnings)
 	assert.Equal(t, "numa-balancing", r.Warnings[0].Code)
 	assert.Contains(t, r.Warnings[0].Message,
@@ -131,7 +131,7 @@ func TestResolveBalancingNotRead(t *testing.T) {
 
 	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"}, hidden)
 	assert.Len(t, r.Cells, 36)
-	assert.NotEmpty(t, r.Cells[0].Lacking, "the requested value is not replaced")
+	assert.NotEmpty(t, r.Cells[0].Unavailable, "the requested value is not replaced")
 }
 
 // masked is a file system with one replaced file: an empty one simulates a container's mount of /dev/null.

@@ -33,16 +33,16 @@ func figureRows(run *result.Run) []measuredRow {
 
 // drawLatency draws the time of an access over the size of the buffer, with the CPU's caches: a line for rows that
 // differ only in the buffer. It returns false if there is one size.
-func drawLatency(run *result.Run) (chart.Figure, bool) {
+func drawLatency(run *result.Run) (chart.Drawing, bool) {
 	if run.Experiment != "numa" {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	run = term.Clean(run)
 	all, sizes := latencySeries(figureRows(run))
 	if len(all) == 0 {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
-	f := chart.Figure{Title: "Memory access by the size of the buffer"}
+	f := chart.Drawing{Title: "Memory access by the size of the buffer"}
 	p := chart.Panel{Title: "ns an access", Unit: "ns"}
 	var about []string
 	for _, s := range all {
@@ -78,14 +78,14 @@ const maxMapNodes = 64
 
 // drawMaps draws the mean times by the nodes of the memory and the process: a map for rows that differ only in these
 // nodes. It returns false if no row has a good sample, or if there are several buffer sizes, which drawLatency draws.
-func drawMaps(run *result.Run) (chart.Figure, bool) {
+func drawMaps(run *result.Run) (chart.Drawing, bool) {
 	if run.Experiment != "numa" {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	run = term.Clean(run)
 	rows := figureRows(run)
 	if several, _ := latencySeries(rows); len(rows) == 0 || len(several) > 0 {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	var nodes []int
 	var means []float64
@@ -97,10 +97,10 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	slices.SortFunc(nodes, func(a, b int) int { return cmp.Compare(uint(a), uint(b)) })
 	nodes = slices.Compact(nodes)
 	if len(nodes) > maxMapNodes {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	factor, unit := units.WholeUnit(means)
-	f := chart.Figure{Title: "Mean time by the nodes of memory and CPUs"}
+	f := chart.Drawing{Title: "Mean time by the nodes of memory and CPUs"}
 	// Maps in the order of their first rows, with one scale.
 	var order []measuredRow
 	maps := map[result.NumaRow]*chart.Heat{}
@@ -135,7 +135,7 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	}
 	drawn, height, ok := chart.DrawMaps(all...)
 	if !ok {
-		return chart.Figure{}, false
+		return chart.Drawing{}, false
 	}
 	note := "memory down, CPUs across, F floats"
 	if model := chart.CPUModel(run.Host); model != "" {

@@ -9,11 +9,11 @@ import (
 // those of the timed loop.
 type Figures struct {
 	result.NumaRow
-	NsPerAccess    float64 `json:"ns_per_access" figure:"ns,lower,lead=9,bench=ns/op,rank=1" label:"time of an access" is:"The mean time of an access, including the generation of its index."`
-	IndexNs        float64 `json:"index_ns" figure:"ns,lower,lead=10,verbose" group:"Making the random index of an access" label:"index" is:"The part of an access that generating its index takes, measured without memory."`
-	Accesses       uint64  `json:"accesses" figure:"number,lead=11,repeats,verbose" is:"The accesses in all repetitions."`
-	Repetitions    int     `json:"repetitions" figure:"count,lead=12,verbose" is:"The repetitions of the timed loop."`
-	SettledSeconds float64 `json:"settled_seconds" figure:"s,lead=13,verbose" is:"The time of the accesses before the first repetition, which do not count."`
+	NsPerAccess    float64 `json:"ns_per_access" figure:"ns,lower,csv=9,bench=ns/op,rank=1" label:"time of an access" is:"The mean time of an access, including the generation of its index."`
+	IndexNs        float64 `json:"index_ns" figure:"ns,lower,csv=10,verbose" group:"Making the random index of an access" label:"index" is:"The part of an access that generating its index takes, measured without memory."`
+	Accesses       uint64  `json:"accesses" figure:"number,csv=11,repeats,verbose" is:"The accesses in all repetitions."`
+	Repetitions    int     `json:"repetitions" figure:"count,csv=12,verbose" is:"The repetitions of the timed loop."`
+	SettledSeconds float64 `json:"settled_seconds" figure:"s,csv=13,verbose" is:"The time of the accesses before the first repetition, which do not count."`
 
 	BalancingRead *int              `json:"numa_balancing_read,omitempty" figure:",verbose" is:"NUMA balancing, read back."`
 	PreferredRead *int              `json:"preferred_node_read,omitempty" figure:",verbose" is:"The preferred node, read back; -1: none."`
@@ -81,7 +81,7 @@ func memShare(f *Figures) *float64 {
 
 // loadFigures are the figures of one sample of `gorun numa --load-only`.
 type loadFigures struct {
-	Load *result.Load `json:"load" figure:",lead=1"`
+	Load *result.Load `json:"load" figure:",csv=1"`
 }
 
 var loadColumns = column.Of[loadFigures]().After("load_requested", column.Derived(column.Column{
@@ -112,6 +112,6 @@ func loadOf(s *result.Sample) *result.Load {
 // count adds the load during a sample to the state of its run.
 func count(live *result.Live, s *result.Sample) {
 	if load := loadOf(s); load != nil {
-		live.Taken.Load = load
+		live.Totals.Load = load
 	}
 }

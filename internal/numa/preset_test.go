@@ -44,7 +44,7 @@ func TestOneNode(t *testing.T) {
 	assert.Equal(t, 3, r.Schedule.Samples)
 	var sizes []uint64
 	for _, c := range r.Cells {
-		assert.Empty(t, c.Lacking)
+		assert.Empty(t, c.Unavailable)
 		assert.Equal(t, result.NumaRow{
 			Row: len(sizes), Mem: Float, CPU: Float, NUMABalancing: KeepSetting, PreferredNode: None,
 			Access: "random", Pages: "4k", BufferBytes: c.Do.Row.BufferBytes,

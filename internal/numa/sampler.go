@@ -24,7 +24,7 @@ import (
 const ProbeCommand = "numa-probe"
 
 // open returns a sampler that starts a probe for each sample, or one that only watches the load.
-func open(setting experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+func open(setting experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 	b := burners{setting: setting}
 	if cells[0].LoadOnly {
 		return &watcher{burners: b, cell: cells[0]}, nil
@@ -162,7 +162,7 @@ func (w *watcher) Close() error {
 
 // burners is the load of the current cell: a burner on each of its CPUs.
 type burners struct {
-	setting experiment.Setting
+	setting experiment.Environment
 	group   *load.Burners      // nil: no load
 	monitor *placement.Monitor // of the group, during a sample; nil otherwise
 	cpus    cpuset.Set

@@ -55,7 +55,7 @@ func isCurve(rows []measuredRow) bool {
 
 // answer returns the time of an access in the smallest and in the largest buffer; nothing for rows that differ in
 // more.
-func answer(run *result.Run, _ view.Spec) []view.Statement {
+func answer(run *result.Run, _ view.Options) []view.Statement {
 	rows := withSamples(run)
 	if !isCurve(rows) {
 		return nil

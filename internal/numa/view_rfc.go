@@ -87,7 +87,7 @@ func rfcLines(head [][2]string, rows []measuredRow, figures [][]float64, form rf
 }
 
 // rfcBlock returns the table of a run; "" for rows that differ only in their buffers and access patterns.
-func rfcBlock(run *result.Run, options view.Spec, opts term.Options) string {
+func rfcBlock(run *result.Run, options view.Options, opts term.Options) string {
 	rows := measuredRows(run)
 	if len(rows) == 0 || isCurve(withSamples(run)) && !opts.Verbose {
 		return ""

@@ -50,13 +50,13 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 				"(with --auto, of each pair; by default as many as are needed within --budget, 1m)",
 		},
 	},
-	Place:   experiment.Started,
-	OneRow:  "name the two CPUs, and leave --auto away",
-	Datum:   perLoop.Name,
-	Judged:  column.List{cpuPerLoop},
-	Columns: columns,
-	New:     func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
+	Place:      experiment.Started,
+	RowHint:    "name the two CPUs, and leave --auto away",
+	Compared:   perLoop.Name,
+	AlsoJudged: column.List{cpuPerLoop},
+	Columns:    columns,
+	New:        func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
 	},
 	View: &shown,
@@ -173,7 +173,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	for i, p := range pairs {
 		c := f.cell(m, p, rows[i].Loops, spec.ArrayBytes)
 		r.Cells = append(r.Cells, c)
-		if c.Lacking != "" {
+		if c.Unavailable != "" {
 			continue
 		}
 		measured++
@@ -184,11 +184,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	spec.CPUs = m.CPUs.String()
 	if f.auto {
 		r.Schedule.Budget = severalBudget
-		r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
+		r.Warnings = append(r.Warnings, experiment.UnavailablePairs(pairs)...)
 	}
 	if measured > 1 {
 		r.Schedule.Order, r.Schedule.Open = matrix.RandomBlocks, true
-		r.Schedule.Title, r.Schedule.Datum = "CPUs of two processes", perLoop.Name
+		r.Schedule.Title, r.Schedule.Compared = "CPUs of two processes", perLoop.Name
 	}
 	r.Spec = spec
 	r.Placement = "a process pinned to each CPU of the pair"
@@ -204,7 +204,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 // loop.
 func (f *flags) cell(m experiment.Machine, p topology.CPUPair, each, arrayBytes uint64) experiment.Cell[Cell] {
 	c := experiment.PairCell[Cell](p)
-	if c.Lacking != "" {
+	if c.Unavailable != "" {
 		return c
 	}
 	loops := strconv.FormatUint(each, 10)

@@ -11,14 +11,14 @@ import (
 // The sample's seconds last from the common start to the end of the slower process; its user and system seconds are
 // the sums of both.
 type Figures struct {
-	Work     string `json:"work" figure:",lead=4,key=work" is:"What each process does."` // pair.Works
-	CPUA     int    `json:"cpu_a" figure:",lead=1,key=a" is:"The CPU of process A."`
-	CPUB     int    `json:"cpu_b" figure:",lead=2,key=b" is:"The CPU of process B."`
-	Relation string `json:"relation" figure:",lead=3,key=relation" is:"What the two CPUs share."` // topology.Relation
-	Loops    uint64 `json:"loops" figure:"number,lead=5,repeats" is:"The requested loops of each process, or the round trips of two that exchange messages."`
+	Work     string `json:"work" figure:",csv=4,key=work" is:"What each process does."` // pair.Works
+	CPUA     int    `json:"cpu_a" figure:",csv=1,key=a" is:"The CPU of process A."`
+	CPUB     int    `json:"cpu_b" figure:",csv=2,key=b" is:"The CPU of process B."`
+	Relation string `json:"relation" figure:",csv=3,key=relation" is:"What the two CPUs share."` // topology.Relation
+	Loops    uint64 `json:"loops" figure:"number,csv=5,repeats" is:"The requested loops of each process, or the round trips of two that exchange messages."`
 
-	NsPerLoop      float64      `json:"ns_per_loop" figure:"ns,lower,lead=7,bench=ns/op" label:"a loop" is:"The wall time divided by the loops of one process."`
-	CallsPerSecond float64      `json:"calls_per_second" figure:"1/s,higher,lead=6,bench=calls/s" label:"loops a second" is:"The loops per second of both processes; a round trip counts once."`
+	NsPerLoop      float64      `json:"ns_per_loop" figure:"ns,lower,csv=7,bench=ns/op" label:"a loop" is:"The wall time divided by the loops of one process."`
+	CallsPerSecond float64      `json:"calls_per_second" figure:"1/s,higher,csv=6,bench=calls/s" label:"loops a second" is:"The loops per second of both processes; a round trip counts once."`
 	RoundTrip      *Percentiles `json:"round_trip,omitempty" figure:"ns,lower" group:"Round trips"` // of two that exchange messages
 
 	Processes []Process  `json:"processes"`           // of process A and process B

@@ -71,7 +71,7 @@ func intervalsTable(intervals []Interval) table.Table {
 // planTable lists the pairs, and the relations without a pair.
 func planTable(plan *result.Plan) []table.Table {
 	known := func(row result.PairRow, v table.Value) table.Value {
-		if row.Lacking != "" {
+		if row.Unavailable != "" {
 			return nil
 		}
 		return v
@@ -82,6 +82,6 @@ func planTable(plan *result.Plan) []table.Table {
 			return known(row, table.Text(fmt.Sprintf("%d,%d", row.CPUA, row.CPUB)))
 		}).
 		With("loops", func(row result.PairRow) table.Value { return known(row, table.Count(row.Loops)) }).
-		With("", func(row result.PairRow) table.Value { return table.Text(row.Lacking) }).
+		With("", func(row result.PairRow) table.Value { return table.Text(row.Unavailable) }).
 		Table("", "")}
 }

@@ -33,8 +33,8 @@ func DefaultLoops(work string, relation topology.Relation) uint64 {
 
 // Row returns the pair in the form of results. loops is per process; 0 stands for DefaultLoops.
 func Row(p topology.CPUPair, work string, loops uint64) result.PairRow {
-	row := result.PairRow{CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Lacking: p.Lacking()}
-	if row.Lacking == "" {
+	row := result.PairRow{CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Unavailable: p.Unavailable()}
+	if row.Unavailable == "" {
 		row.Loops = cmp.Or(loops, DefaultLoops(work, p.Relation))
 	}
 	return row

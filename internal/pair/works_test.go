@@ -27,7 +27,7 @@ func TestRow(t *testing.T) {
 	assert.Equal(t, []result.PairRow{
 		{CPUA: 0, CPUB: 0, Relation: "same-cpu", Loops: 500},
 		{CPUA: 0, CPUB: 1, Relation: "same-core", Loops: 500_000},
-		{CPUA: -1, CPUB: -1, Relation: "cross-node", Lacking: "the CPUs are of one node"},
+		{CPUA: -1, CPUB: -1, Relation: "cross-node", Unavailable: "the CPUs are of one node"},
 	}, rows)
 	assert.EqualValues(t, 7, Row(topology.CPUPair{}, "spin", 7).Loops)
 }

@@ -19,8 +19,8 @@ const mismatchesKept = 8
 
 // Placer applies a plan to the threads of this process and undoes it.
 type Placer struct {
-	plan       Plan
-	guard      *guard
+	plan       Assignment
+	saved      *saved
 	restorable bool             // a seat can be undone, so that its thread need not end
 	seats      map[int]*Setting // setting of a worker's thread, by its CPU or floating
 	undo       Setting          // undoes a seat
@@ -40,7 +40,7 @@ const floating = -1
 // Open prepares the plan on this machine. It records the settings of every thread, and tries the plan on a separate
 // thread, so that a refusal (a CPU outside the cpuset, a nice value without privilege) is an error before any work
 // starts.
-func (p Plan) Open() (*Placer, error) {
+func (p Assignment) Open() (*Placer, error) {
 	seats := p.seats()
 	pl := &Placer{plan: p, restorable: true, seats: seats}
 	pl.mask, _ = linux.GetAffinity(os.Getpid()) // if it cannot be read it is not compared
@@ -52,10 +52,10 @@ func (p Plan) Open() (*Placer, error) {
 		return pl, nil
 	}
 	var err error
-	if pl.guard, err = newGuard(&most); err != nil {
+	if pl.saved, err = save(&most); err != nil {
 		return nil, err
 	}
-	pl.undo = *pl.guard.process
+	pl.undo = *pl.saved.process
 	if len(seats) == 1 { // the mask of --pin-thread stays with the thread until Restore
 		pl.undo.CPUs, pl.undo.allowed = cpuset.Set{}, cpuset.Set{}
 	}
@@ -66,7 +66,7 @@ func (p Plan) Open() (*Placer, error) {
 
 // seats returns the setting of a worker's thread for each CPU to which workers or executors are pinned, and for
 // floating.
-func (p Plan) seats() map[int]*Setting {
+func (p Assignment) seats() map[int]*Setting {
 	seats := map[int]*Setting{floating: {Nice: p.Policy.Nice, Sched: p.Policy.Sched}}
 	for _, cpu := range slices.Concat(p.Policy.PinCPUs, p.Executors) {
 		seats[cpu] = &Setting{CPUs: cpuset.Of(cpu), Nice: p.Policy.Nice, Sched: p.Policy.Sched}
@@ -245,10 +245,10 @@ func (pl *Placer) Leave(seat Seat) {
 // Restore restores every thread of the process, after the workers have ended.
 func (pl *Placer) Restore() error {
 	pl.seen.Clear()
-	if pl.guard == nil {
+	if pl.saved == nil {
 		return nil
 	}
-	return pl.guard.restore()
+	return pl.saved.restore()
 }
 
 // Report returns the number of read-backs since the last Report, the number of mismatches, and the first of these as

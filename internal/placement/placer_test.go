@@ -117,7 +117,7 @@ func TestPlacerAppliesAndUndoes(t *testing.T) {
 			before := views(t)
 			first := before[filepath.Base(mainThread())]
 			const workers = 40
-			plan := NewPlan(policy, allowed, workers, false)
+			plan := Assign(policy, allowed, workers, false)
 			placer, err := plan.Open()
 			require.NoError(t, err)
 
@@ -165,7 +165,7 @@ func TestPlacerAppliesAndUndoes(t *testing.T) {
 func TestThreadsThatCannotBePutBackEnd(t *testing.T) {
 	allowed := allowedCPUs(t)
 	nice := 7
-	plan := NewPlan(Policy{Lock: true, PinThread: true, Nice: &nice}, allowed, 1, false)
+	plan := Assign(Policy{Lock: true, PinThread: true, Nice: &nice}, allowed, 1, false)
 	placer, err := plan.Open()
 	require.NoError(t, err)
 	placer.restorable = false // as for an ordinary user
@@ -198,7 +198,7 @@ func pid() string {
 func TestExecutorsAreSeated(t *testing.T) {
 	allowed := allowedCPUs(t)
 	before := views(t)
-	plan := NewPlan(Policy{}, allowed, 10, true)
+	plan := Assign(Policy{}, allowed, 10, true)
 	placer, err := plan.Open()
 	require.NoError(t, err)
 	var wg sync.WaitGroup
@@ -223,7 +223,7 @@ func TestExecutorsAreSeated(t *testing.T) {
 func TestOpenTriesThePlan(t *testing.T) {
 	allowed := allowedCPUs(t)
 	absent := cpuset.Max
-	plan := NewPlan(Policy{Lock: true, PinCPUs: []int{absent}}, allowed.With(absent), 1, false)
+	plan := Assign(Policy{Lock: true, PinCPUs: []int{absent}}, allowed.With(absent), 1, false)
 	_, err := plan.Open()
 	require.ErrorContains(t, err, "set the affinity to CPUs 65535")
 }

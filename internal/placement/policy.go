@@ -56,18 +56,18 @@ func (p Policy) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Plan is a policy for the CPUs of a machine and a number of workers.
-type Plan struct {
+// Assignment is a policy for the CPUs of a machine and a number of workers.
+type Assignment struct {
 	Policy    Policy
 	Workers   int
 	CPUs      cpuset.Set // the CPUs of the run
 	Executors []int      // one locked, pinned thread for each of these CPUs takes the workers; nil: each worker is a goroutine
 }
 
-// NewPlan returns the plan for a policy on the CPUs of the run, of which its PinCPUs are. With executor, one pinned thread for
+// Assign returns the assignment of a policy to the CPUs of the run, of which its PinCPUs are. With executor, one pinned thread for
 // each of the policy's PinCPUs, or for each CPU of the run, takes the workers.
-func NewPlan(policy Policy, cpus cpuset.Set, workers int, executor bool) Plan {
-	plan := Plan{Policy: policy, Workers: workers, CPUs: cpus}
+func Assign(policy Policy, cpus cpuset.Set, workers int, executor bool) Assignment {
+	plan := Assignment{Policy: policy, Workers: workers, CPUs: cpus}
 	if executor {
 		plan.Executors = policy.PinCPUs
 		if len(plan.Executors) == 0 {
@@ -78,15 +78,15 @@ func NewPlan(policy Policy, cpus cpuset.Set, workers int, executor bool) Plan {
 }
 
 // CPU returns the CPU to which a worker is pinned, or -1 if it floats or an executor takes it.
-func (p Plan) CPU(worker int) int {
+func (p Assignment) CPU(worker int) int {
 	if len(p.Policy.PinCPUs) == 0 || p.Executors != nil {
 		return -1
 	}
 	return p.Policy.PinCPUs[worker%len(p.Policy.PinCPUs)]
 }
 
-// String describes the plan in the words of the flags.
-func (p Plan) String() string {
+// String describes it in the words of the flags.
+func (p Assignment) String() string {
 	if p.Executors == nil {
 		return p.Policy.String()
 	}
@@ -95,7 +95,7 @@ func (p Plan) String() string {
 	return policy.String()
 }
 
-// Share is the number of workers assigned to a CPU by the plan.
+// Share is the number of workers assigned to a CPU.
 type Share struct {
 	CPU     int `json:"cpu"`
 	Workers int `json:"workers"`
@@ -103,7 +103,7 @@ type Share struct {
 
 // Shares returns the share of each pinned CPU, in the order of the policy; nil if workers float or are taken from a
 // queue.
-func (p Plan) Shares() []Share {
+func (p Assignment) Shares() []Share {
 	n := len(p.Policy.PinCPUs)
 	if n == 0 || p.Executors != nil {
 		return nil

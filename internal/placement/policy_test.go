@@ -35,7 +35,7 @@ func TestPlanDealsWorkersRoundRobin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cpus := rapid.SliceOfNDistinct(rapid.IntRange(0, 4095), 1, 300, rapid.ID).Draw(t, "cpus")
 		workers := rapid.IntRange(1, 5000).Draw(t, "workers")
-		plan := NewPlan(Policy{Lock: true, PinCPUs: cpus}, cpuset.Of(cpus...), workers, false)
+		plan := Assign(Policy{Lock: true, PinCPUs: cpus}, cpuset.Of(cpus...), workers, false)
 		given := map[int]int{}
 		for i := range workers {
 			require.Equal(t, cpus[i%len(cpus)], plan.CPU(i))
@@ -49,12 +49,12 @@ func TestPlanDealsWorkersRoundRobin(t *testing.T) {
 
 func TestPlanOfExecutors(t *testing.T) {
 	cpus := cpuset.Range(4, 7)
-	plan := NewPlan(Policy{}, cpus, 100, true)
+	plan := Assign(Policy{}, cpus, 100, true)
 	assert.Equal(t, []int{4, 5, 6, 7}, plan.Executors)
 	assert.Equal(t, -1, plan.CPU(0), "an executor takes the worker")
 	assert.Nil(t, plan.Shares())
 	assert.Equal(t, "lock-thread, pin-cpus 4-7", plan.String())
 
-	plan = NewPlan(Policy{Lock: true, PinCPUs: []int{6, 5}}, cpus, 100, true)
+	plan = Assign(Policy{Lock: true, PinCPUs: []int{6, 5}}, cpus, 100, true)
 	assert.Equal(t, []int{6, 5}, plan.Executors)
 }

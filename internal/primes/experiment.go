@@ -34,15 +34,15 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun matrix primes --pin-cpus 'share:1/2 all' --dispatch goroutine,executor --out run.jsonl\n" +
 			"  gorun matrix primes --preset quick",
 	},
-	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
-	Place:    experiment.Here,
-	Single:   []string{"duration", "workers-detail"},
-	Judged:   column.List{column.CPU},
-	Columns:  columns,
-	Count:    count,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
-		pool, err := Open(cells[0].Options, cells[0].Plan, cells[0].CPULimit)
+	Sampling:    experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
+	Place:       experiment.Here,
+	SharedFlags: []string{"duration", "workers-detail"},
+	AlsoJudged:  column.List{column.CPU},
+	Columns:     columns,
+	Count:       count,
+	New:         func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(_ experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+		pool, err := Open(cells[0].PoolOptions, cells[0].Plan, cells[0].CPULimit)
 		return sampler{pool}, err
 	},
 	Explain: explain,
@@ -54,10 +54,10 @@ const defaultLimit = 200_000
 
 // Cell holds the settings of one cell.
 type Cell struct {
-	Options
-	Plan       placement.Plan `json:"plan"`
-	CPULimit   int            `json:"cpu_limit"` // the machine's highest CPU number plus one
-	GOMAXPROCS int            `json:"gomaxprocs"`
+	PoolOptions
+	Plan       placement.Assignment `json:"plan"`
+	CPULimit   int                  `json:"cpu_limit"` // the machine's highest CPU number plus one
+	GOMAXPROCS int                  `json:"gomaxprocs"`
 }
 
 // flags are the flags of `gorun primes`.
@@ -157,7 +157,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, err
 	}
 	workers := cmp.Or(f.workers, m.CPUs.Len())
-	plan := placement.NewPlan(policy, m.CPUs, workers, f.dispatch == "executor")
+	plan := placement.Assign(policy, m.CPUs, workers, f.dispatch == "executor")
 	kernel, _ := Lookup(f.method, f.kernel) // Validate has looked it up
 	split, _ := LookupSplit(f.split)        // a choice
 	if split.Faulty {
@@ -168,7 +168,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		})
 	}
 	c := Cell{
-		Options: Options{
+		PoolOptions: PoolOptions{
 			Limit: f.limit, Method: f.method, Kernel: f.kernel, Workers: workers, Split: f.split, Serial: f.serial,
 			Executor: f.dispatch == "executor", Barrier: f.barrier, Detail: f.detail,
 		},
@@ -235,7 +235,7 @@ func (f *flags) bytes(workers int) uint64 {
 }
 
 // atOnce returns the number of CPUs that the workers can use at the same time; 0 for all.
-func (f *flags) atOnce(plan placement.Plan, cpus int) int {
+func (f *flags) atOnce(plan placement.Assignment, cpus int) int {
 	at := plan.Workers
 	if f.serial {
 		at = 1
@@ -247,7 +247,7 @@ func (f *flags) atOnce(plan placement.Plan, cpus int) int {
 }
 
 // threads returns the number of threads that run workers or wait to run one.
-func (f *flags) threads(plan placement.Plan, cpus int) int {
+func (f *flags) threads(plan placement.Assignment, cpus int) int {
 	switch {
 	case plan.Executors != nil:
 		return len(plan.Executors)

@@ -17,7 +17,7 @@ func TestExplain(t *testing.T) {
 	off := 17
 	// a run of 10 s on 4 CPUs, all busy
 	calm := func() (Cell, result.Sample) {
-		c := Cell{Options: Options{Workers: 100, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4}
+		c := Cell{PoolOptions: PoolOptions{Workers: 100, Split: "contiguous"}, Plan: placement.Assignment{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4}
 		return c, result.Sample{
 			Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
 			Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
@@ -88,7 +88,7 @@ func TestExplainWithoutProcStat(t *testing.T) {
 		"few-workers": func(set *Cell, _ *result.Sample) { set.Workers = 3 },
 	} {
 		set := Cell{
-			Options: Options{Workers: 4, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4,
+			PoolOptions: PoolOptions{Workers: 4, Split: "contiguous"}, Plan: placement.Assignment{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4,
 		}
 		s := result.Sample{
 			Seconds: 10, UserSeconds: 1, Quality: result.Quality{Signals: result.Signals{WatchedSeconds: 10}},
@@ -106,7 +106,7 @@ func TestExplainWithoutProcStat(t *testing.T) {
 func TestExplainLeavesOutInvalidSamples(t *testing.T) {
 	worse := result.Sample{Seconds: 1, UserSeconds: 0.1, Quality: result.Quality{Verdict: result.Invalid}}
 	run := &result.Run{Samples: []result.Sample{worse, worse, worse}}
-	cells := []Cell{{Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}}}
+	cells := []Cell{{Plan: placement.Assignment{CPUs: cpuset.Of(0, 1, 2, 3)}}}
 	explain(run, cells)
 	assert.Empty(t, run.Findings)
 	for i := range run.Samples {

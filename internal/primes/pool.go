@@ -16,8 +16,8 @@ import (
 	"gorun/internal/result"
 )
 
-// Options are the options of a pool. Its fields correspond to the flags of `gorun primes`.
-type Options struct {
+// PoolOptions are the options of a pool. Their fields correspond to the flags of `gorun primes`.
+type PoolOptions struct {
 	Limit    uint64
 	Method   string
 	Kernel   string // as requested
@@ -35,7 +35,7 @@ type Options struct {
 	uninstrumented bool // do not read clock, CPU and thread: the baseline of `make bench` for the pool's own cost
 }
 
-// MaxWorkers limits Options.Workers: a worker's record takes about 150 bytes.
+// MaxWorkers limits PoolOptions.Workers: a worker's record takes about 150 bytes.
 const MaxWorkers = 10_000_000
 
 // inTurn is the number of workers started at a time per thread that runs Go code. Each worker has its own goroutine,
@@ -45,10 +45,10 @@ const inTurn = 32
 
 // Pool runs workers that count the primes among 1…Limit.
 type Pool struct {
-	opts    Options
+	opts    PoolOptions
 	counter Counter
 	split   Split
-	plan    placement.Plan
+	plan    placement.Assignment
 	placer  *placement.Placer
 	meter   *meter
 	workers []worker
@@ -57,7 +57,7 @@ type Pool struct {
 
 // Open builds the tables, and opens the plan on this machine. cpuLimit is the highest CPU number of the machine plus
 // one.
-func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
+func Open(opts PoolOptions, plan placement.Assignment, cpuLimit int) (*Pool, error) {
 	kernel, err := Lookup(opts.Method, opts.Kernel)
 	if err != nil {
 		return nil, err

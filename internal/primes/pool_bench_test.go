@@ -24,7 +24,7 @@ type arm struct {
 }
 
 // pool returns an arm with a pool that is opened once.
-func pool(b *testing.B, name string, opts Options, policy placement.Policy) arm {
+func pool(b *testing.B, name string, opts PoolOptions, policy placement.Policy) arm {
 	b.Helper()
 	p := open(b, opts, policy)
 	return arm{name, func() result.Sample {
@@ -54,7 +54,7 @@ func contest(b *testing.B, a, baseline arm, unit string, units float64) {
 // BenchmarkWorker measures the pool's cost of a worker: each tests one number by trial division (about 13 divisions).
 func BenchmarkWorker(b *testing.B) {
 	const workers = 50_000
-	work := Options{Limit: workers, Workers: workers, Method: "trial"}
+	work := PoolOptions{Limit: workers, Workers: workers, Method: "trial"}
 	executor := work
 	executor.Executor = true
 	nice := 5
@@ -75,7 +75,7 @@ func BenchmarkWorker(b *testing.B) {
 // BenchmarkManyWorkers compares 50,000 locked workers with one worker per CPU that takes pieces until none is left, at
 // the same work of some eight seconds. Each of the many has 16 numbers, one tile.
 func BenchmarkManyWorkers(b *testing.B) {
-	work := Options{Limit: 800_000, Repeats: 2, Workers: 50_000, Method: "brute"}
+	work := PoolOptions{Limit: 800_000, Repeats: 2, Workers: 50_000, Method: "brute"}
 	few := work
 	few.Workers, few.Split = allowed(b).Len(), "dynamic"
 	contest(b, pool(b, "locked", work, placement.Policy{Lock: true}),
@@ -84,7 +84,7 @@ func BenchmarkManyWorkers(b *testing.B) {
 
 // BenchmarkPinned compares executors with goroutines that pin themselves round robin, at the original's division.
 func BenchmarkPinned(b *testing.B) {
-	work := Options{Limit: 40_000, Workers: 2000, Method: "modulo"}
+	work := PoolOptions{Limit: 40_000, Workers: 2000, Method: "modulo"}
 	executor := work
 	executor.Executor = true
 	pins := placement.Policy{Lock: true, PinCPUs: allowed(b).List()}
@@ -94,7 +94,7 @@ func BenchmarkPinned(b *testing.B) {
 // BenchmarkInstrumentation measures the cost of reading clock, CPU and thread.
 func BenchmarkInstrumentation(b *testing.B) {
 	for name, workers := range map[string]int{"workers=2": 2, "workers=50000": 50_000} {
-		work := Options{Limit: 200_000, Workers: workers, Method: "brute", Split: "dynamic"}
+		work := PoolOptions{Limit: 200_000, Workers: workers, Method: "brute", Split: "dynamic"}
 		if workers > 2 {
 			work.Split = "contiguous"
 		}
@@ -116,11 +116,11 @@ func BenchmarkOriginal(b *testing.B) {
 		faulty := arm{"faulty", func() result.Sample { return original(limit, uint64(workers), byModulo, true) }}
 		name := fmt.Sprintf("workers=%d", workers)
 		b.Run(name+"/modulo", func(b *testing.B) {
-			contest(b, pool(b, "modulo", Options{Limit: limit, Workers: workers, Method: "modulo"}, placement.Policy{}),
+			contest(b, pool(b, "modulo", PoolOptions{Limit: limit, Workers: workers, Method: "modulo"}, placement.Policy{}),
 				mended, "s/run", 1e9)
 		})
 		b.Run(name+"/brute", func(b *testing.B) {
-			contest(b, pool(b, "brute", Options{Limit: limit, Workers: workers, Method: "brute"}, placement.Policy{}),
+			contest(b, pool(b, "brute", PoolOptions{Limit: limit, Workers: workers, Method: "brute"}, placement.Policy{}),
 				mended, "s/run", 1e9)
 		})
 		b.Run(name+"/fault", func(b *testing.B) {

@@ -29,7 +29,7 @@ func allowed(t testing.TB) cpuset.Set {
 }
 
 // open opens a pool on the CPUs that the test may use; method, kernel and split have defaults.
-func open(t testing.TB, opts Options, policy placement.Policy) *Pool {
+func open(t testing.TB, opts PoolOptions, policy placement.Policy) *Pool {
 	t.Helper()
 	if opts.Method == "" {
 		opts.Method = "brute"
@@ -41,14 +41,14 @@ func open(t testing.TB, opts Options, policy placement.Policy) *Pool {
 		opts.Split = "contiguous"
 	}
 	cpus := allowed(t)
-	plan := placement.NewPlan(policy, cpus, opts.Workers, opts.Executor)
+	plan := placement.Assign(policy, cpus, opts.Workers, opts.Executor)
 	pool, err := Open(opts, plan, cpus.Last()+1)
 	require.NoError(t, err)
 	return pool
 }
 
 // sample runs a pool once.
-func sample(t testing.TB, opts Options, policy placement.Policy) result.Sample {
+func sample(t testing.TB, opts PoolOptions, policy placement.Policy) result.Sample {
 	t.Helper()
 	s, err := open(t, opts, policy).Run(context.Background())
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func sample(t testing.TB, opts Options, policy placement.Policy) result.Sample {
 // π is right, every number is tested once, and the number of trials is the same for every split, dispatch and number of
 // workers, even with more workers than numbers.
 func TestPoolCountsRight(t *testing.T) {
-	shapes := map[string]Options{
+	shapes := map[string]PoolOptions{
 		"goroutines": {},
 		"barrier":    {Barrier: true},
 		"serial":     {Serial: true},
@@ -102,12 +102,12 @@ func TestPoolCountsRight(t *testing.T) {
 // count is never compared with the right one.
 func TestPoolCountsWhatAFaultySplitDeals(t *testing.T) {
 	for _, workers := range []int{10, 500} {
-		s := sample(t, Options{Limit: 1000, Method: "modulo", Split: "original", Workers: workers}, placement.Policy{})
+		s := sample(t, PoolOptions{Limit: 1000, Method: "modulo", Split: "original", Workers: workers}, placement.Policy{})
 		v := figuresOf(t, &s)
 		assert.False(t, s.Partial)
 		assert.Equal(t, uint64(1000-workers), v.Numbers)
 		assert.Equal(t, map[int]string{10: "168", 500: "167"}[workers], s.Answer.Is, "of 500 pairs, the second is even")
-		right := sample(t, Options{Limit: 1000, Method: "modulo", Workers: workers}, placement.Policy{})
+		right := sample(t, PoolOptions{Limit: 1000, Method: "modulo", Workers: workers}, placement.Policy{})
 		assert.NotEqual(t, right.Answer.Of, s.Answer.Of)
 	}
 }
@@ -131,7 +131,7 @@ func TestPoolNoticesAChangedMask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			pool := open(t, Options{Limit: MaxLimit, Workers: 2, Method: "modulo", Executor: c.executor}, c.policy)
+			pool := open(t, PoolOptions{Limit: MaxLimit, Workers: 2, Method: "modulo", Executor: c.executor}, c.policy)
 			ended := make(chan error)
 			go func() {
 				_, err := pool.Run(ctx)
@@ -160,7 +160,7 @@ func TestPoolNoticesAChangedMask(t *testing.T) {
 
 // A sample says where its placement differed from the request.
 func TestSampleHasTheMismatches(t *testing.T) {
-	pool := open(t, Options{Limit: 10, Workers: 1}, placement.Policy{})
+	pool := open(t, PoolOptions{Limit: 10, Workers: 1}, placement.Policy{})
 	pool.placer.Differs(&placement.Seat{}, 0, errors.New("moved away"))
 	s, err := pool.Run(t.Context())
 	require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestPoolPlacesWorkers(t *testing.T) {
 			const workers = 500
 			own, err := linux.GetSched(0)
 			require.NoError(t, err)
-			s := sample(t, Options{Limit: 30000, Workers: workers, Detail: true}, policy)
+			s := sample(t, PoolOptions{Limit: 30000, Workers: workers, Detail: true}, policy)
 			assert.True(t, s.Placement.Verified, s.Placement.Mismatches)
 			assert.Equal(t, policy.String(), s.Placement.Requested)
 			require.Len(t, s.WorkersDetail, workers)
@@ -228,7 +228,7 @@ func TestPoolPlacesWorkers(t *testing.T) {
 // must show it. It needs two CPUs and workers that are interrupted, so the work grows until some are.
 func TestPoolShowsTheLeak(t *testing.T) {
 	leaky := placement.Policy{PinCPUs: tests.CPUs(t, 2)}
-	opts := Options{Limit: 10_000, Workers: 16, Split: "interleaved", Kernel: "go"}
+	opts := PoolOptions{Limit: 10_000, Workers: 16, Split: "interleaved", Kernel: "go"}
 	tests.Await(t, "worker that ends on a CPU that is not its own", func() bool {
 		s := sample(t, opts, leaky)
 		require.NotNil(t, s.Workers.OffCPU)
@@ -245,7 +245,7 @@ func TestPoolBarrierHoldsThreads(t *testing.T) {
 	const workers = 200
 	nice := 3
 	for _, policy := range []placement.Policy{{Lock: true}, {Lock: true, Nice: &nice}} {
-		s := sample(t, Options{Limit: 1000, Workers: workers, Barrier: true}, policy)
+		s := sample(t, PoolOptions{Limit: 1000, Workers: workers, Barrier: true}, policy)
 		assert.GreaterOrEqual(t, figuresOf(t, &s).ThreadsPeak, workers, "%v", policy)
 	}
 }
@@ -253,7 +253,7 @@ func TestPoolBarrierHoldsThreads(t *testing.T) {
 // A worker that is seen on a different CPU counts as moved, and its time counts for the new CPU.
 func TestWorkerSeenElsewhereHasMoved(t *testing.T) {
 	cpus := allowed(t).List()
-	p := &pass{Pool: open(t, Options{Limit: 1, Workers: 1}, placement.Policy{})}
+	p := &pass{Pool: open(t, PoolOptions{Limit: 1, Workers: 1}, placement.Policy{})}
 	require.NoError(t, linux.VisitCPUs(cpus[:1], func(int) error {
 		w, seat := &p.workers[0], &placement.Seat{CPU: -1}
 		p.begin(w, seat)
@@ -282,7 +282,7 @@ func TestSlotCountsNoMomentTwice(t *testing.T) {
 
 // A sample that was cut short does not cut the next one.
 func TestPoolGoesOnAfterACut(t *testing.T) {
-	pool := open(t, Options{Workers: 10, Limit: 1000, Method: "brute"}, placement.Policy{})
+	pool := open(t, PoolOptions{Workers: 10, Limit: 1000, Method: "brute"}, placement.Policy{})
 	cut, cancel := context.WithCancel(t.Context())
 	cancel()
 	s, err := pool.Run(cut)
@@ -296,7 +296,7 @@ func TestPoolGoesOnAfterACut(t *testing.T) {
 
 // An interrupted run stops within its work, and reports the finished part.
 func TestPoolStops(t *testing.T) {
-	for name, opts := range map[string]Options{
+	for name, opts := range map[string]PoolOptions{
 		"goroutines": {Workers: 50000}, "serial": {Workers: 10, Serial: true}, "executor": {Workers: 1000, Executor: true},
 		"barrier": {Workers: 100, Barrier: true}, "one number": {Workers: 1},
 	} {
@@ -324,7 +324,7 @@ func TestPoolStops(t *testing.T) {
 
 // After a run the counts of the meter and the sample agree.
 func TestMeterAgreesWithTheSample(t *testing.T) {
-	pool := open(t, Options{Limit: 20000, Workers: 50, Method: "trial", Split: "dynamic"}, placement.Policy{})
+	pool := open(t, PoolOptions{Limit: 20000, Workers: 50, Method: "trial", Split: "dynamic"}, placement.Policy{})
 	for range 2 {
 		_, err := pool.Run(context.Background())
 		require.NoError(t, err)
@@ -345,7 +345,7 @@ func TestMeterAgreesWithTheSample(t *testing.T) {
 // From the second sample on there are as many passes as fill the requested time at the speed of the first, and all count.
 func TestPoolRepeatsShortPasses(t *testing.T) {
 	const least = 20 * time.Millisecond
-	pool := open(t, Options{Limit: 100, Workers: 2, Split: "dynamic", AtLeast: least}, placement.Policy{})
+	pool := open(t, PoolOptions{Limit: 100, Workers: 2, Split: "dynamic", AtLeast: least}, placement.Policy{})
 	first, err := pool.Run(context.Background())
 	require.NoError(t, err)
 	assert.Equal(t, 1, figuresOf(t, &first).Passes)

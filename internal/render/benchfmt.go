@@ -82,7 +82,7 @@ func (v Views) writeBenchUnits(out *benchfmt.Writer, run *result.Run) error {
 }
 
 func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
-	options, err := view.SpecOf(run.Spec)
+	options, err := view.OptionsOf(run.Spec)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func benchLine(key, value string) []benchfmt.Config {
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 // Where the samples of a run are of different things, their values name them; a flag that says the same is not said
 // again. In a plain run whose values name its samples, they tell in full what the cells' flags do.
-func (v Views) benchName(run *result.Run, columns column.List, options view.Spec, s *result.Sample) benchfmt.Name {
+func (v Views) benchName(run *result.Run, columns column.List, options view.Options, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
 	first, size := utf8.DecodeRuneInString(experiment)
@@ -165,10 +165,10 @@ func (v Views) benchName(run *result.Run, columns column.List, options view.Spec
 	}
 	keyless := !slices.ContainsFunc(columns, func(c column.Column) bool { return c.Key != "" })
 	if !keyless {
-		options = view.Spec{}
+		options = view.Options{}
 	}
 	if cell := view.CellOf(run, s); cell != nil && (keyless || run.OfMatrix()) {
-		options = view.Spec{}
+		options = view.Options{}
 		for flag, value := range cell.Flags {
 			options[flag] = value
 		}

@@ -43,14 +43,14 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 }
 
 // busyRows are rows with a sample that says how busy CPUs were.
-func busyRows(cells, cpus int) []view.Row {
-	rows := make([]view.Row, cells)
+func busyRows(cells, cpus int) []view.Measured {
+	rows := make([]view.Measured, cells)
 	for i := range rows {
 		s := result.Sample{Seconds: 2}
 		for cpu := range cpus {
 			s.CPUs = append(s.CPUs, result.CPU{CPU: cpu, BusySeconds: float64((i*7+cpu*3)%10) / 5})
 		}
-		rows[i] = view.Row{Name: fmt.Sprintf("workers=%d", i+1), Samples: []result.Sample{s}}
+		rows[i] = view.Measured{Name: fmt.Sprintf("workers=%d", i+1), Samples: []result.Sample{s}}
 	}
 	return rows
 }
@@ -67,7 +67,7 @@ func TestCPUStrip(t *testing.T) {
 	assert.Nil(t, f.Table.Rows[7].Values[1], "what is not known is no zero")
 	assert.Contains(t, f.SVG, "<title>CPU 0: 55.0 %</title>")
 	assert.Contains(t, f.SVG, ">3.30 of 7 CPUs busy<")
-	for _, rows := range [][]view.Row{nil, {{Samples: []result.Sample{{CPUs: []result.CPU{{}}}}}}, busyRows(1, 8193)} {
+	for _, rows := range [][]view.Measured{nil, {{Samples: []result.Sample{{CPUs: []result.CPU{{}}}}}}, busyRows(1, 8193)} {
 		_, ok = chart.CPUStrip(rows)
 		assert.False(t, ok, "no sample tells, no part of no time, too many")
 	}

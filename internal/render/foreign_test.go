@@ -19,14 +19,14 @@ import (
 // Whatever a journal or a machine holds, nothing in it reaches the terminal but what can be printed. TestViewsOfHostileRuns of
 // the report has the formats of a run, and its other tests those of two.
 func TestForeignTextsAreHarmless(t *testing.T) {
-	standing := &result.Standing{Running: "a", Rounds: 12, Cells: []result.StandingCell{
+	interim := &result.Interim{Running: "a", Rounds: 12, Cells: []result.InterimCell{
 		{Name: "a", Seconds: 0.161, Verdict: *rendertest.Effect(stats.CantTell, 1, -1.2, 3.4, 12), Open: true},
 		{Name: "b", Seconds: 0.181, Verdict: *rendertest.Effect(stats.Slower, 12, 11, 13, 12)},
 	}}
 	for name, write := range map[string]func(w io.Writer) error{
 		"plan": func(w io.Writer) error { return all.Plan(w, rendertest.Soiled(t, matrixPlan()), "table") },
-		"standing": func(w io.Writer) error {
-			(&term.Scoreboard{W: w, Opts: term.Options{Terminal: true}}).Draw(*rendertest.Soiled(t, standing))
+		"interim": func(w io.Writer) error {
+			(&term.Scoreboard{W: w, Opts: term.Options{Terminal: true}}).Draw(*rendertest.Soiled(t, interim))
 			return nil
 		},
 		"machine": func(w io.Writer) error {

@@ -16,7 +16,7 @@ const markdownWidth = 100
 // what ran and where.
 func (v Views) Markdown(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
-	options, err := view.SpecOf(run.Spec)
+	options, err := view.OptionsOf(run.Spec)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (v Views) Derive(run *result.Run) {
 // the warnings. Without a terminal it has neither bars nor colour.
 func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	run = term.Clean(run)
-	options, err := view.SpecOf(run.Spec)
+	options, err := view.OptionsOf(run.Spec)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func interrupted(run *result.Run, opts term.Options) string {
 func (v Views) Answer(run *result.Run) []view.Statement {
 	of := v.Of(run.Experiment)
 	var statements []view.Statement
-	if options, err := view.SpecOf(run.Spec); err == nil && of.Answer != nil {
+	if options, err := view.OptionsOf(run.Spec); err == nil && of.Answer != nil {
 		statements = of.Answer(run, options)
 	}
 	if len(statements) == 0 {
@@ -127,7 +127,7 @@ func gateStatement(gate *result.Gate) []view.Statement {
 
 // howBlock says what ran, with what options, how often and where. Options that the experiment does not count among the first, the
 // rules of the verdicts and the warm-ups are for opts.Verbose.
-func (v Views) howBlock(run *result.Run, options view.Spec, opts term.Options) string {
+func (v Views) howBlock(run *result.Run, options view.Options, opts term.Options) string {
 	width := opts.Columns()
 	words := slices.DeleteFunc(slices.Clone(run.Command), func(word string) bool {
 		return !opts.Verbose && strings.HasPrefix(word, "--seed=")
@@ -157,7 +157,7 @@ func flowed(parts []string, width int) string {
 }
 
 // optionParts are the options that all cells have in common.
-func (v Views) optionParts(run *result.Run, options view.Spec, verbose bool) (parts []string) {
+func (v Views) optionParts(run *result.Run, options view.Options, verbose bool) (parts []string) {
 	if len(run.Cells) > 1 {
 		flags, differ := view.CellFlags(run.Cells)
 		for _, flag := range flags {
@@ -305,7 +305,7 @@ func hostParts(run *result.Run) []string {
 		parts = append(parts, model)
 	}
 	cpus, share := fmt.Sprintf("%d CPUs", host.CPUs), host.Allowed
-	if options, err := view.SpecOf(run.Spec); err == nil {
+	if options, err := view.OptionsOf(run.Spec); err == nil {
 		share = cmp.Or(options.Text("cpus"), share)
 	}
 	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {

@@ -37,7 +37,7 @@ func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 func isMatrix(plan *result.Plan) bool { return len(plan.Order.First) > 0 }
 
 func (v Views) planTable(w io.Writer, plan *result.Plan) error {
-	options, err := view.SpecOf(plan.Spec)
+	options, err := view.OptionsOf(plan.Spec)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 }
 
 // planOptions has the options, and what follows from them.
-func (v Views) planOptions(plan *result.Plan, options view.Spec) table.Table {
+func (v Views) planOptions(plan *result.Plan, options view.Options) table.Table {
 	name, ran := plan.Experiment, "nothing"
 	if isMatrix(plan) {
 		name = "matrix " + name
@@ -100,8 +100,8 @@ func planCells(plan *result.Plan) table.Table {
 			name += " (baseline)"
 		}
 		command := shell.Join(append([]string{"gorun"}, cell.Command...))
-		if cell.Lacking != "" {
-			command = units.None + " " + cell.Lacking
+		if cell.Unavailable != "" {
+			command = units.None + " " + cell.Unavailable
 		}
 		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i), table.Text(name), table.Text(command)}})
 	}

@@ -22,7 +22,7 @@ const (
 func (v Views) Question(run *result.Run) string {
 	flags := variedFlags(run)
 	decided, best, worse := "time", "fastest", "slower"
-	if run.Matrix != nil && run.Matrix.Datum == result.DatumMetric {
+	if run.Matrix != nil && run.Matrix.Compared == result.MetricColumn {
 		decided, best, worse = run.MetricName(), "best", "better"
 	}
 	switch names := rivals(run, flags); {
@@ -95,7 +95,7 @@ func (v Views) Subject(run *result.Run) string {
 		if command := of.Placed(run); command != "" {
 			return command
 		}
-		if options, err := view.SpecOf(run.Spec); err == nil && options.Text("command") != "" {
+		if options, err := view.OptionsOf(run.Spec); err == nil && options.Text("command") != "" {
 			return options.Text("command")
 		}
 	}

@@ -26,7 +26,7 @@ func TestQuestion(t *testing.T) {
 		}
 		assert.Equal(t, want, Views{}.Question(run))
 	}
-	run := &result.Run{Matrix: &result.Matrix{Baseline: 1, Datum: result.DatumMetric}, Cells: []result.Cell{
+	run := &result.Run{Matrix: &result.Matrix{Baseline: 1, Compared: result.MetricColumn}, Cells: []result.Cell{
 		{Name: "a", Flags: command("a")}, {Name: "b", Flags: command("b")},
 	}}
 	assert.Equal(t, "Is a better than b?", Views{}.Question(run), "the baseline is the second")

@@ -45,7 +45,7 @@ func TestJSON(t *testing.T) {
 func TestCSVReadsBackExactly(t *testing.T) {
 	type figures struct {
 		Figure float64 `json:"figure" is:"A number."`
-		Note   string  `json:"note" figure:",lead=1" is:"A text."`
+		Note   string  `json:"note" figure:",csv=1" is:"A text."`
 		MHz    string  `json:"mhz" is:"A column that exists twice."`
 	}
 	views := Views{{Text: experiment.Text{Name: "primes"}, Columns: column.Of[figures]()}}

@@ -13,9 +13,9 @@ import (
 // experiment.
 func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	of := views.Of(run.Experiment)
-	times := func(run *result.Run) (chart.Figure, bool) { return chart.CellTimes(views.Shape(run).Series(run)) }
-	panels := func(run *result.Run) (chart.Figure, bool) { return chart.SamplePanels(views.Shape(run).Series(run)) }
-	cpus := func(run *result.Run) (chart.Figure, bool) { return chart.CPUStrip(views.Shape(run).RowsOf(run)) }
+	times := func(run *result.Run) (chart.Drawing, bool) { return chart.CellTimes(views.Shape(run).Series(run)) }
+	panels := func(run *result.Run) (chart.Drawing, bool) { return chart.SamplePanels(views.Shape(run).Series(run)) }
+	cpus := func(run *result.Run) (chart.Drawing, bool) { return chart.CPUStrip(views.Shape(run).RowsOf(run)) }
 	return slices.Concat(
 		[]experiment.Drawing{
 			{Anchor: "ratios", Draw: chart.RatioForest},

@@ -95,7 +95,7 @@ func environment(in Input) table.Table {
 func options(run *result.Run) table.Table {
 	t := table.Table{Name: "options", Title: "What was asked"}
 	t.Add("option", "value")
-	spec, err := view.SpecOf(run.Spec)
+	spec, err := view.OptionsOf(run.Spec)
 	if err != nil {
 		return t
 	}

@@ -39,7 +39,7 @@ func Read(path string, views render.Views) (Input, error) {
 	if why := recording.Unjudged(); why != nil && !footed {
 		in.Run.Warnings = append(in.Run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", why))
 		columns, _ := views.Known(in.Run.Experiment)
-		if figures, err := matrix.Figures(in.Run.Matrix, columns); err == nil {
+		if figures, err := matrix.Comparands(in.Run.Matrix, columns); err == nil {
 			matrix.Summarise(in.Run, figures)
 		}
 	}

@@ -77,7 +77,7 @@ func TestSize(t *testing.T) {
 // A journal without a footer, of an experiment that is unknown, cannot be judged.
 func TestReadOfAnotherDatum(t *testing.T) {
 	run := copyOf(t, "matrix")
-	run.Experiment, run.Matrix.Datum = "latency", "latency_ns"
+	run.Experiment, run.Matrix.Compared = "latency", "latency_ns"
 	text, err := journal.Marshal(result.Line{Header: run.Header()})
 	require.NoError(t, err)
 	for i := range run.Samples {

@@ -18,14 +18,14 @@ type Live struct {
 	CPUs                []LiveCPU
 	WorkerSeconds       *Histogram // nil: workers are not timed individually
 
-	Taken Taken
+	Totals Totals
 
 	RunCPUs  int // number of CPUs that the run may use
-	Course   Course
-	Elapsed  float64   // seconds, including those before a resume; stops when the run is over
-	Left     *float64  // upper bound of the remaining seconds; nil: not known
-	Finished bool      // the run is over, and only its metrics are still served
-	Standing *Standing // of a matrix or numa's rows; nil: no comparison
+	Extent   Extent
+	Elapsed  float64  // seconds, including those before a resume; stops when the run is over
+	Left     *float64 // upper bound of the remaining seconds; nil: not known
+	Finished bool     // the run is over, and only its metrics are still served
+	Interim  *Interim // of a matrix or numa's rows; nil: no comparison
 }
 
 // LiveCPU is one CPU's share of a Live.
@@ -35,8 +35,8 @@ type LiveCPU struct {
 	BusySeconds float64
 }
 
-// Course holds the planned extent of a run.
-type Course struct {
+// Extent holds the planned extent of a run.
+type Extent struct {
 	Samples  int     // planned, warm-ups included; 0: open-ended
 	Budget   float64 // seconds after which no sample begins; 0: no limit
 	Duration float64 // seconds after which the run ends, with any number of samples; 0: off
@@ -44,7 +44,7 @@ type Course struct {
 
 // Left returns an upper bound of the remaining seconds of the run, after this number of samples and elapsed seconds;
 // nil: not known.
-func (c Course) Left(samples int, elapsed float64) *float64 {
+func (c Extent) Left(samples int, elapsed float64) *float64 {
 	left := -1.0
 	if c.Samples > 0 && samples > 0 {
 		left = max(0, elapsed/float64(samples)*float64(c.Samples-samples))
@@ -66,8 +66,8 @@ var Verdicts = [...]Verdict{Valid, Suspect, Invalid}
 // UnknownRelation stands for an unknown relation between CPUs.
 const UnknownRelation = "unknown"
 
-// Taken holds sums over the samples. A figure that no sample has is absent.
-type Taken struct {
+// Totals holds sums over the samples. A figure that no sample has is absent.
+type Totals struct {
 	Samples  int
 	Verdicts map[Verdict]uint64
 	Seconds  Histogram // wall
@@ -86,7 +86,7 @@ type Taken struct {
 
 // Add adds a sample, and its migrations by the relation of the two CPUs; nil: only their number is known, as the kernel
 // counted them.
-func (t *Taken) Add(s Sample, migrations map[string]uint64) {
+func (t *Totals) Add(s Sample, migrations map[string]uint64) {
 	t.Samples++
 	if t.Verdicts == nil {
 		t.Verdicts = map[Verdict]uint64{}
@@ -125,7 +125,7 @@ func grow[N float64 | uint64](sum **N, more *N) {
 }
 
 // Clone returns a copy that a later Add does not change.
-func (t *Taken) Clone() Taken {
+func (t *Totals) Clone() Totals {
 	c := *t
 	c.Verdicts, c.Migrations = maps.Clone(t.Verdicts), maps.Clone(t.Migrations)
 	return c

@@ -38,28 +38,28 @@ func TestHistogramBuckets(t *testing.T) {
 	assert.Zero(t, HistogramIndex(math.NaN()))
 }
 
-func TestCourseLeft(t *testing.T) {
+func TestExtentLeft(t *testing.T) {
 	const unknown = -1
 	for name, c := range map[string]struct {
-		course  Course
+		extent  Extent
 		samples int
 		elapsed float64
 		want    float64
 	}{
-		"open-ended":              {Course{}, 3, 9, unknown},
-		"nothing is done yet":     {Course{Samples: 6}, 0, 1, unknown},
-		"by samples":              {Course{Samples: 6}, 2, 10, 20},
-		"done":                    {Course{Samples: 6}, 6, 10, 0},
-		"the budget is less":      {Course{Samples: 6, Budget: 12}, 2, 10, 2},
-		"the samples are less":    {Course{Samples: 6, Budget: 100}, 2, 10, 20},
-		"the budget alone":        {Course{Budget: 12}, 0, 10, 2},
-		"beyond the budget":       {Course{Samples: 6, Budget: 9}, 2, 10, 0},
-		"for a duration":          {Course{Duration: 60}, 7, 45, 15},
-		"the budget cuts it":      {Course{Duration: 60, Budget: 50}, 7, 45, 5},
-		"for a duration, at last": {Course{Duration: 60}, 7, 61, 0},
+		"open-ended":              {Extent{}, 3, 9, unknown},
+		"nothing is done yet":     {Extent{Samples: 6}, 0, 1, unknown},
+		"by samples":              {Extent{Samples: 6}, 2, 10, 20},
+		"done":                    {Extent{Samples: 6}, 6, 10, 0},
+		"the budget is less":      {Extent{Samples: 6, Budget: 12}, 2, 10, 2},
+		"the samples are less":    {Extent{Samples: 6, Budget: 100}, 2, 10, 20},
+		"the budget alone":        {Extent{Budget: 12}, 0, 10, 2},
+		"beyond the budget":       {Extent{Samples: 6, Budget: 9}, 2, 10, 0},
+		"for a duration":          {Extent{Duration: 60}, 7, 45, 15},
+		"the budget cuts it":      {Extent{Duration: 60, Budget: 50}, 7, 45, 5},
+		"for a duration, at last": {Extent{Duration: 60}, 7, 61, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			left := c.course.Left(c.samples, c.elapsed)
+			left := c.extent.Left(c.samples, c.elapsed)
 			if c.want == unknown {
 				assert.Nil(t, left)
 				return
@@ -72,7 +72,7 @@ func TestCourseLeft(t *testing.T) {
 
 func TestTaken(t *testing.T) {
 	half, two := 0.5, uint64(2)
-	var taken Taken
+	var taken Totals
 	taken.Add(Sample{Seconds: 1, Quality: Quality{Verdict: Valid}}, nil)
 	assert.Nil(t, taken.Steal, "no sample has it, and it is not zero")
 	assert.Nil(t, taken.Migrations)
@@ -91,7 +91,7 @@ func TestTaken(t *testing.T) {
 	assert.Nil(t, taken.MinorFaults)
 	assert.InDelta(t, 2.25, taken.Watched, 1e-12)
 	assert.Equal(t, map[string]uint64{"same-core": 3, UnknownRelation: 2}, taken.Migrations)
-	one := Taken{Relation: "same-llc"}
+	one := Totals{Relation: "same-llc"}
 	one.Add(Sample{Quality: Quality{Signals: Signals{Migrations: &two}}}, nil)
 	assert.Equal(t, map[string]uint64{"same-llc": 2}, one.Migrations, "there is no other relation")
 	assert.EqualValues(t, 4, taken.Seconds.Total())

@@ -14,7 +14,7 @@ import (
 // Matrix is the design of a run of several cells, fixed before its first sample.
 type Matrix struct {
 	Title     string   `json:"title,omitempty"`
-	Datum     string   `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
+	Compared  string   `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
 	Better    string   `json:"better,omitempty"`  // of a metric: Lower or Higher
 	Figures   []Figure `json:"figures,omitempty"` // judged on the same samples, in addition to the deciding figure
 	Baseline  int      `json:"baseline"`          // index of the cell with which cells without an Against are compared
@@ -128,19 +128,19 @@ func (r *Run) OfMatrix() bool { return len(r.Command) > 0 && r.Command[0] == "ma
 // MetricName returns the name that the user gave to the figure that is compared, or DatumMetric.
 func (r *Run) MetricName() string {
 	if len(r.Cells) > 0 {
-		first, _, _ := strings.Cut(r.Cells[0].Flags[DatumMetric], "\n")
+		first, _, _ := strings.Cut(r.Cells[0].Flags[MetricColumn], "\n")
 		if name := groupName().FindStringSubmatch(first); name != nil {
 			return name[1]
 		}
 	}
-	return DatumMetric
+	return MetricColumn
 }
 
 // MaxRSS is the column of the peak memory.
 const MaxRSS = "max_rss_bytes"
 
-// DatumMetric is a command's own figure, in its own unit.
-const DatumMetric = "metric"
+// MetricColumn is a command's own figure, in its own unit.
+const MetricColumn = "metric"
 
 // The directions in which a metric is better.
 const (
@@ -302,15 +302,15 @@ type Cell struct {
 	Comment string            `json:"comment,omitempty"`
 	Flags   map[string]string `json:"flags"` // of the experiment, by name without dashes
 	// Of ab: the values in place of {NAME} in its texts, by name.
-	Parameters map[string]string `json:"parameters,omitempty"`
-	CPUs       map[string]CPUs   `json:"cpus,omitempty"`    // its CPU lists on this machine, by flag; "cpus" always exists
-	AtOnce     int               `json:"at_once,omitempty"` // CPUs that its work can use at the same time, if fewer than all
-	Command    Argv              `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
-	Chosen     string            `json:"chosen,omitempty"`  // which CPU it has and why, if one was chosen among others
-	Lines      *Lines            `json:"lines,omitempty"`   // of exec: the same setting without gorun
-	Lacking    string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
-	Repeats    int               `json:"repeats,omitempty"` // of bench: iterations in each sample
-	Program    string            `json:"program,omitempty"` // of bench: the beginning of the SHA-256 of the test binary
+	Parameters  map[string]string `json:"parameters,omitempty"`
+	CPUs        map[string]CPUs   `json:"cpus,omitempty"`    // its CPU lists on this machine, by flag; "cpus" always exists
+	AtOnce      int               `json:"at_once,omitempty"` // CPUs that its work can use at the same time, if fewer than all
+	Command     Argv              `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
+	Chosen      string            `json:"chosen,omitempty"`  // which CPU it has and why, if one was chosen among others
+	Lines       *Lines            `json:"lines,omitempty"`   // of exec: the same setting without gorun
+	Unavailable string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
+	Repeats     int               `json:"repeats,omitempty"` // of bench: iterations in each sample
+	Program     string            `json:"program,omitempty"` // of bench: the beginning of the SHA-256 of the test binary
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one
@@ -344,8 +344,8 @@ type Answer struct {
 	Is string `json:"is"`
 }
 
-// Standing is the state of a matrix in progress.
-type Standing struct {
+// Interim is the state of a matrix in progress.
+type Interim struct {
 	Running string // the present or next cell; "": none
 	Samples int    // taken
 	Rounds  int    // complete
@@ -355,11 +355,11 @@ type Standing struct {
 	Control stats.Verdict
 	Label   string   // of the figure that decides
 	Figures []Figure // that are judged in addition
-	Cells   []StandingCell
+	Cells   []InterimCell
 }
 
-// StandingCell is one cell of a Standing.
-type StandingCell struct {
+// InterimCell is one cell of an Interim.
+type InterimCell struct {
 	Name     string
 	Seconds  float64 // median so far, as the verdict has it: the inverse of a rate; 0: none yet
 	Open     bool    // still sampled

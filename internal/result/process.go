@@ -2,17 +2,17 @@ package result
 
 // PairRow is a pair that `gorun pair` measures, or a relation that no two CPUs of the run have.
 type PairRow struct {
-	CPUA     int    `json:"cpu_a"` // -1: there is no pair
-	CPUB     int    `json:"cpu_b"`
-	Relation string `json:"relation"`
-	Loops    uint64 `json:"loops"`             // of each process; round trips if the two talk
-	Lacking  string `json:"lacking,omitempty"` // why there is no pair
+	CPUA        int    `json:"cpu_a"` // -1: there is no pair
+	CPUB        int    `json:"cpu_b"`
+	Relation    string `json:"relation"`
+	Loops       uint64 `json:"loops"`             // of each process; round trips if the two talk
+	Unavailable string `json:"lacking,omitempty"` // why there is no pair
 }
 
 // PeakRSS is the peak resident memory of the processes of a command.
 type PeakRSS struct {
 	MaxRSSBytes      *uint64 `json:"max_rss_bytes" figure:"B,lower,bench=peak-RSS-bytes" label:"peak memory" is:"The greatest resident memory of any of its processes; absent where it is not above max_rss_floor_bytes."`
-	MaxRSSFloorBytes uint64  `json:"max_rss_floor_bytes" figure:"B,hidden,lead=0" is:"The memory of each process at its start, as a copy of gorun: a lower bound of max_rss_bytes."` // a lead of the struct is for the peak
+	MaxRSSFloorBytes uint64  `json:"max_rss_floor_bytes" figure:"B,hidden,csv=0" is:"The memory of each process at its start, as a copy of gorun: a lower bound of max_rss_bytes."` // a lead of the struct is for the peak
 }
 
 // Has reports whether a column is known: the peak is not, if it is not above the floor.

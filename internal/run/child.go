@@ -71,7 +71,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	watcher, warnings := measure.OpenWatcher(sysfs.Live(), r.CPUs, r.Threads)
 	defer func() { err = errors.Join(err, watcher.Close()) }()
 	t := taker{cells: []experiment.Cell[any]{{Do: do}}, watcher: watcher}
-	if t.Sampler, err = x.Open(experiment.Setting{Environ: os.Environ(), Seed: r.Seed}, []any{do}); err != nil {
+	if t.Sampler, err = x.Open(experiment.Environment{Environ: os.Environ(), Seed: r.Seed}, []any{do}); err != nil {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
@@ -227,7 +227,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		})
 		return d.env.Now().Sub(begun).Seconds(), cannot(err)
 	}
-	figures, err := matrix.Figures(run.Matrix, d.x.Columns)
+	figures, err := matrix.Comparands(run.Matrix, d.x.Columns)
 	if err != nil {
 		return 0, err
 	}

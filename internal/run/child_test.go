@@ -45,7 +45,7 @@ type fakeFigures struct {
 
 var fakeExperiment = experiment.Define(experiment.Definition[fake]{
 	Text: experiment.Text{Name: "fake"},
-	Open: func(_ experiment.Setting, cells []fake) (experiment.Sampler[fake], error) {
+	Open: func(_ experiment.Environment, cells []fake) (experiment.Sampler[fake], error) {
 		if cells[0].Wrong != "" {
 			return nil, hint.With(errors.New(cells[0].Wrong), "yes")
 		}

@@ -72,7 +72,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 		return err
 	}
 	m.recorded = c.recorded()
-	p, err := c.plan(m, request{settings: []setting{c.setting()}})
+	p, err := c.plan(m, request{settings: []combination{c.setting()}})
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func arguments(x experiment.Experiment, flags experiment.Flags[any], args []stri
 }
 
 // setting returns the setting of the command line.
-func (c *Command) setting() setting {
-	s := setting{
+func (c *Command) setting() combination {
+	s := combination{
 		flags: c.own, cpus: c.cpu, given: c.given,
 		sampling: experiment.Sampling{Samples: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds()},
 	}
@@ -133,13 +133,13 @@ func (c *Command) once(ctx context.Context) (err error) {
 	case err != nil:
 		return err
 	case c.dryRun:
-	case r.Become != nil && c.out+c.exportJSON+c.exportMarkdown == "" && !c.given("format"):
+	case r.Exec != nil && c.out+c.exportJSON+c.exportMarkdown == "" && !c.given("format"):
 		if m != nil {
 			for _, w := range m.Warnings {
 				c.env.warn(result.Warning{Message: w})
 			}
 		}
-		return r.Become(c.env.Environ())
+		return r.Exec(c.env.Environ())
 	case r.Silent && !c.given("format"):
 		c.format = ""
 	}
@@ -148,7 +148,7 @@ func (c *Command) once(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	p, err := c.plan(m, request{settings: []setting{c.setting()}})
+	p, err := c.plan(m, request{settings: []combination{c.setting()}})
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func newCellFlags(x experiment.Experiment) *cellFlags {
 // taken.
 func (c *cellFlags) vary(x experiment.Experiment, taken func(name string) bool) (all []*pflag.Flag, flags []matrix.Flag) {
 	c.set.VisitAll(func(f *pflag.Flag) {
-		if taken(f.Name) || slices.Contains(x.Single, f.Name) {
+		if taken(f.Name) || slices.Contains(x.SharedFlags, f.Name) {
 			return
 		}
 		name, _ := pflag.UnquoteUsage(f)

@@ -33,7 +33,7 @@ func (p *place) Resolve(m experiment.Machine) (r experiment.Resolution[string], 
 	if m.Machine == nil && p.name != "" {
 		return r, errors.New("no machine")
 	}
-	r.Spec, r.Become = map[string]string{"place": p.name}, func([]string) error { return errBecame }
+	r.Spec, r.Exec = map[string]string{"place": p.name}, func([]string) error { return errBecame }
 	if p.names == "" {
 		r.Cells = []experiment.Cell[string]{{Do: p.name}}
 		return r, nil
@@ -48,10 +48,10 @@ func (p *place) Resolve(m experiment.Machine) (r experiment.Resolution[string], 
 func visit(t *testing.T, host string, args ...string) (stdout string, err error) {
 	t.Helper()
 	x := experiment.Define(experiment.Definition[string]{
-		Text: experiment.Text{Name: "visit"}, Place: experiment.Started, Single: []string{"places"},
+		Text: experiment.Text{Name: "visit"}, Place: experiment.Started, SharedFlags: []string{"places"},
 		Once: &experiment.Once{Unless: "places", Needs: func(text func(string) string) bool { return text("place") != "" }},
 		New:  func() experiment.Flags[string] { return &place{} },
-		Open: func(experiment.Setting, []string) (experiment.Sampler[string], error) {
+		Open: func(experiment.Environment, []string) (experiment.Sampler[string], error) {
 			return nil, errors.New("it cannot be sampled")
 		},
 	})

@@ -38,21 +38,21 @@ type driver struct {
 	begun      time.Time     // the samples
 	spent      float64       // seconds of the budget that the preparation took
 
-	drawStanding func(result.Standing) // nil: no display
-	shown        time.Time             // when the standing was last computed
+	drawStanding func(result.Interim) // nil: no display
+	shown        time.Time            // when the interim was last computed
 }
 
 // newDriver returns the driver of a plan.
 func newDriver(e Env, o *Options, p plan) *driver {
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.env.Show.Verbose, d.env.Progress.Verbose = o.verbose, o.verbose
-	d.tally.begin(e.Now)
-	d.tally.cpus, d.tally.columns, d.tally.count = p.cpus.Len(), p.x.Columns, p.x.Count
+	d.state.begin(e.Now)
+	d.state.cpus, d.state.columns, d.state.count = p.cpus.Len(), p.x.Columns, p.x.Count
 	within := p.cpus
 	if p.x.Place != experiment.Here {
 		within = within.Union(p.machine.Allowed()) // of a command that floats
 	}
-	d.tally.work.Taken.Relation = p.machine.OnlyRelation(within.List())
+	d.state.work.Totals.Relation = p.machine.OnlyRelation(within.List())
 	return d
 }
 
@@ -132,7 +132,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	if is, err := linux.GetAffinity(os.Getpid()); err == nil {
 		d.had = is.Intersect(d.cpus)
 	}
-	d.tally.plan(d.order.Course(), d.before)
+	d.state.plan(d.order.Extent(), d.before)
 	begun := d.env.Now()
 	took := func() float64 { return d.env.Now().Sub(begun).Seconds() }
 	if d.design && d.options.budgeted {
@@ -245,7 +245,7 @@ func (d *driver) sample(ctx context.Context) error {
 		slot.Elapsed = d.elapsed()
 		if !d.order.Check(&sample, slot.Elapsed) && !run.Partial {
 			run.Warmups = append(run.Warmups, sample)
-			d.tally.add(sample)
+			d.state.add(sample)
 			if err := d.order.Add(sample, slot.Elapsed); err != nil {
 				return err
 			}
@@ -332,7 +332,7 @@ func (d *driver) judge() {
 	if d.schedule.Order == matrix.Turns {
 		sortByCell(run.Samples, d.sampled)
 	}
-	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, if that is the figure
+	if len(d.cells) == 1 && d.x.Compared == "" { // of wall time, if that is the figure
 		run.Summary = result.Summarise(run.Samples)
 	}
 }

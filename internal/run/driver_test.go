@@ -70,7 +70,7 @@ func newTestRun(t testing.TB, order matrix.Order, cells int, o Options) *testRun
 func (r *testRun) open(t testing.TB) {
 	t.Helper()
 	r.session = &session{env: Env{Now: func() time.Time { return r.clock }, Stderr: &bytes.Buffer{}}, run: r.plan.run}
-	r.tally.begin(r.env.Now)
+	r.state.begin(r.env.Now)
 	require.NoError(t, r.openJournal(t.Context(), &Options{resume: true, resultFlags: resultFlags{out: r.path}}))
 	t.Cleanup(func() { _ = r.journal.Close() })
 	var err error
@@ -117,7 +117,7 @@ func TestSamplesAfterTheWarmup(t *testing.T) {
 	}
 	assert.Empty(t, run.Warnings)
 	assert.False(t, run.Partial)
-	assert.Equal(t, 4, r.tally.work.Taken.Samples, "warm-ups are counted in the metrics")
+	assert.Equal(t, 4, r.state.work.Totals.Samples, "warm-ups are counted in the metrics")
 }
 
 // One sample is always taken; if the first execution used up the budget, it is that sample and not a warm-up.
@@ -416,7 +416,7 @@ func TestShuffledLaps(t *testing.T) {
 func TestSummaryOfOneCell(t *testing.T) {
 	for datum, want := range map[string]bool{"": true, "ns": false} {
 		r := newTestRun(t, matrix.Turns, 1, Options{samples: 2})
-		r.x.Datum = datum
+		r.x.Compared = datum
 		require.NoError(t, r.sample(t.Context()))
 		r.judge()
 		assert.Equal(t, want, r.result().Summary != nil, datum)

@@ -126,8 +126,8 @@ func (c *Matrix) find(ctx context.Context, m *machine, args []string) (experimen
 	stop := func() {}
 	defer func() { stop() }()
 	return c.source.Open(ctx, experiment.Opening{
-		Setting: experiment.Setting{Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed},
-		Args:    args, Values: c.values, Vary: c.vary, Recorded: c.header(), Dry: c.dryRun && !c.estimate,
+		Environment: experiment.Environment{Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed},
+		Args:        args, Values: c.values, Vary: c.vary, Recorded: c.header(), Dry: c.dryRun && !c.estimate,
 		Doing: func(what string) {
 			doing.Store(&what)
 			if !c.quiet {
@@ -176,7 +176,7 @@ func (c *Matrix) request(found experiment.Found) (q request, err error) {
 	spec := found.Spec
 	c.args, spec.Experiment = found.Args, c.x.Name
 	var axes []matrix.Axis
-	columns := found.Lead
+	columns := found.FirstColumns
 	for _, a := range c.axes {
 		if len(a.values) == 0 || slices.Contains(found.Has, a.flag.Name) {
 			continue
@@ -187,7 +187,7 @@ func (c *Matrix) request(found experiment.Found) (q request, err error) {
 		}
 	}
 	spec = matrix.Override(spec, axes)
-	if len(found.Lead) > 0 && len(spec.Groups) == 1 && len(columns) == len(found.Lead) {
+	if len(found.FirstColumns) > 0 && len(spec.Groups) == 1 && len(columns) == len(found.FirstColumns) {
 		return q, hint.Usage(found.Few)
 	}
 	for _, text := range c.exclude {
@@ -220,7 +220,7 @@ func (c *Matrix) request(found experiment.Found) (q request, err error) {
 		}
 		q.settings = append(q.settings, s)
 	}
-	if q.baseline = baseline; len(found.Lead) > 0 {
+	if q.baseline = baseline; len(found.FirstColumns) > 0 {
 		q.Columns = columns // some of these flags are those of rows
 	}
 	q.contrasts, err = spec.Contrasted(c.flags, cells, baseline)
@@ -228,16 +228,16 @@ func (c *Matrix) request(found experiment.Found) (q request, err error) {
 }
 
 // setting returns the setting of a cell.
-func (c *Matrix) setting(cell result.Cell) (setting, error) {
+func (c *Matrix) setting(cell result.Cell) (combination, error) {
 	f := newCellFlags(c.x)
 	for _, flag := range c.flags { // in order: some depend on others
 		if value, given := cell.Flags[flag.Name]; given {
 			if err := f.set.Set(flag.Name, value); err != nil {
-				return setting{}, err
+				return combination{}, err
 			}
 		}
 	}
-	return setting{cell: cell, flags: f.flags, cpus: f.cpus}, cmp.Or(arguments(c.x, f.flags, c.args), experiment.Validate(f.flags))
+	return combination{cell: cell, flags: f.flags, cpus: f.cpus}, cmp.Or(arguments(c.x, f.flags, c.args), experiment.Validate(f.flags))
 }
 
 // showAlone shows a run without cells, because only one program has something to measure. That is no failure.
@@ -252,7 +252,7 @@ func (c *Matrix) showAlone(ctx context.Context, m *machine, alone []result.Warni
 	run.Host, run.Warnings = measure.ReadHost(c.env.Root, m.Machine, c.env.Environ())
 	warn(run, alone)
 	d := &driver{plan: plan{x: c.x, run: run}, options: &c.Options, session: &session{env: c.env, run: run}}
-	d.tally.begin(c.env.Now)
+	d.state.begin(c.env.Now)
 	defer d.close(&err)
 	if err := d.checkOutputs(); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 	if err := d.openExports(ctx); err != nil {
 		return err
 	}
-	live := d.tally.childWork
+	live := d.state.childWork
 	if d.fresh {
 		d.takeSample = d.sampleInChild
 	} else {
@@ -114,10 +114,10 @@ func (d *driver) openExports(ctx context.Context) error {
 }
 
 // setting returns the argument for opening the sampler.
-func (d *driver) setting() experiment.Setting {
-	s := experiment.Setting{
+func (d *driver) setting() experiment.Environment {
+	s := experiment.Environment{
 		Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
-		Passed: d.passed,
+		PassThrough: d.passed,
 	}
 	if d.machine != nil {
 		s.Machine = d.machine.Machine
@@ -148,9 +148,9 @@ func (d *driver) newSequence() (matrix.Sequence, error) {
 	run.Matrix.Budget = s.Budget
 	for _, s := range run.Samples {
 		d.taker.ends = d.taker.ends || !s.Partial
-		d.tally.add(s)
+		d.state.add(s)
 	}
-	board := d.resumed.Board()
-	d.before = board.Elapsed()
-	return s.Continue(board), nil
+	judging := d.resumed.Judging()
+	d.before = judging.Elapsed()
+	return s.Continue(judging), nil
 }

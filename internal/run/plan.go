@@ -46,14 +46,14 @@ type need struct {
 // request is what a command line asks for: settings, each of which becomes a cell, or several if the experiment has several rows in it.
 type request struct {
 	matrix.Spec
-	settings  []setting
+	settings  []combination
 	baseline  int // index of the setting
 	contrasts []result.Contrast
 	rows      bool // cells are named by their rows, even if each setting has one
 }
 
-// setting is a combination of an experiment's flags: that of a plain run, or one of a matrix.
-type setting struct {
+// combination is a combination of an experiment's flags: that of a plain run, or one of a matrix.
+type combination struct {
 	cell     result.Cell // how it is shown; of a plain run it has no name and no flags
 	flags    experiment.Flags[any]
 	cpus     cpuFlags
@@ -74,7 +74,7 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 		x: c.x, machine: m, design: c.designs, fresh: c.designs && c.x.Place == experiment.Here, run: newRun(c.env, c.x.Name, &c.Options),
 	}
 	settings := make([][]*row, len(q.settings))
-	var judged []experiment.Judged
+	var judged []experiment.ComparedBy
 	for i, s := range q.settings {
 		rows, r, err := c.resolve(m, s)
 		if err != nil && s.cell.Name != "" {
@@ -84,13 +84,13 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 			return p, err
 		}
 		warn(p.run, r.Warnings)
-		settings[i], judged = rows, append(judged, r.Judged)
+		settings[i], judged = rows, append(judged, r.Compared)
 		if !c.designs {
 			c.settlePlain(&p, r)
 		}
 	}
 	if c.designs {
-		p.schedule = matrix.Schedule{Order: matrix.RandomBlocks, Title: q.Title, Datum: c.x.Datum, Samples: c.samples}
+		p.schedule = matrix.Schedule{Order: matrix.RandomBlocks, Title: q.Title, Compared: c.x.Compared, Samples: c.samples}
 		p.run.Spec = common(q)
 	}
 	if c.compares(&p, settings[0]) {
@@ -129,7 +129,7 @@ func (c *command) settlePlain(p *plan, r experiment.Resolution[any]) {
 func (c *command) compares(p *plan, rows []*row) bool {
 	able := 0
 	for _, row := range rows {
-		if row.cell.Lacking == "" {
+		if row.cell.Unavailable == "" {
 			able++
 		}
 	}
@@ -142,7 +142,7 @@ func (c *command) compares(p *plan, rows []*row) bool {
 // matrix returns how the cells are compared.
 func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 	m := &result.Matrix{
-		Title: s.Title, Datum: s.Datum, Figures: c.x.Figures(s.Datum), Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
+		Title: s.Title, Compared: s.Compared, Figures: c.x.Figures(s.Compared), Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(), Columns: q.Columns, Layouts: q.Layouts,
 	}
 	if c.designs {
@@ -152,7 +152,7 @@ func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 }
 
 // settleMatrix settles which figures are judged, and in what order the cells are sampled.
-func (c *command) settleMatrix(p *plan, judged []experiment.Judged) error {
+func (c *command) settleMatrix(p *plan, judged []experiment.ComparedBy) error {
 	run := p.run
 	if p.design {
 		warnEqual(p)
@@ -164,11 +164,11 @@ func (c *command) settleMatrix(p *plan, judged []experiment.Judged) error {
 	if err := c.failOn.Check(run); err != nil || p.schedule.Order != matrix.RandomBlocks {
 		return err
 	}
-	board, err := matrix.NewBoard(run, c.x.Columns)
+	judging, err := matrix.NewJudging(run, c.x.Columns)
 	if err != nil {
 		return hint.Usage(err)
 	}
-	run.Matrix.Order = board.Order()
+	run.Matrix.Order = judging.Order()
 	return nil
 }
 
@@ -187,7 +187,7 @@ func common(q request) map[string]string {
 }
 
 // resolve resolves a setting on the machine.
-func (c *command) resolve(m *machine, s setting) ([]*row, experiment.Resolution[any], error) {
+func (c *command) resolve(m *machine, s combination) ([]*row, experiment.Resolution[any], error) {
 	var r experiment.Resolution[any]
 	on, err := m.share(s.cpus, c.seed)
 	if err != nil {
@@ -214,8 +214,8 @@ func (c *command) resolve(m *machine, s setting) ([]*row, experiment.Resolution[
 	var rows []*row
 	lacking := ""
 	for _, cell := range r.Cells {
-		if cell.Lacking != "" && c.designs {
-			lacking = cell.Lacking // a word stands for the rows, of which this machine has the others
+		if cell.Unavailable != "" && c.designs {
+			lacking = cell.Unavailable // a word stands for the rows, of which this machine has the others
 			continue
 		}
 		row := &row{shown: s.cell, cell: cell, need: need{Resources: r.Resources, cpus: on.CPUs}}
@@ -223,7 +223,7 @@ func (c *command) resolve(m *machine, s setting) ([]*row, experiment.Resolution[
 			return nil, r, err
 		}
 		row.shown.Lines, row.shown.AtOnce, row.shown.Repeats, row.shown.Program = cell.Lines, cell.AtOnce, cell.Repeats, cell.Program
-		row.shown.Chosen, row.shown.Lacking = cell.Chosen, cell.Lacking
+		row.shown.Chosen, row.shown.Unavailable = cell.Chosen, cell.Unavailable
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 && lacking != "" {
@@ -271,14 +271,14 @@ func (p *plan) addAll(rows []*row) error {
 	case len(rows) == 0:
 		return errors.New("no cell can be measured")
 	case len(p.cells) == 0:
-		return fmt.Errorf("no row can be measured: %s", rows[0].cell.Lacking)
+		return fmt.Errorf("no row can be measured: %s", rows[0].cell.Unavailable)
 	}
 	against(p.listed, rows)
 	if p.run.Matrix == nil {
 		p.run.Cells = nil
 		return nil
 	}
-	able := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.cell.Lacking != "" })
+	able := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.cell.Unavailable != "" })
 	if against(p.run.Cells, able); p.run.Cells[0].Against != nil {
 		p.run.Matrix.Baseline = *p.run.Cells[0].Against
 	}
@@ -336,10 +336,10 @@ func (c *command) pairUp(p *plan, q request, settings [][]*row, several bool) er
 		}
 	}
 	if len(run.Cells) == 0 {
-		return hint.With(errors.New("the cells have no row in common with the baseline's"), c.x.OneRow)
+		return hint.With(errors.New("the cells have no row in common with the baseline's"), c.x.RowHint)
 	}
 	if len(run.Cells) > matrix.MaxCells {
-		return hint.With(fmt.Errorf("the matrix would have %d cells, more than %d", len(run.Cells), matrix.MaxCells), c.x.OneRow)
+		return hint.With(fmt.Errorf("the matrix would have %d cells, more than %d", len(run.Cells), matrix.MaxCells), c.x.RowHint)
 	}
 	run.Matrix.Baseline = q.baseline
 	if !several {
@@ -390,7 +390,7 @@ func (c *command) endCommand(cell *result.Cell) {
 // add makes a row a cell of the run, if this machine has it.
 func (p *plan) add(r *row) {
 	p.listed = append(p.listed, r.shown)
-	if r.cell.Lacking != "" {
+	if r.cell.Unavailable != "" {
 		return
 	}
 	if p.design {
@@ -423,16 +423,16 @@ func warnEqual(p *plan) {
 }
 
 // settleJudged settles which figures are judged, which must be the same in all cells.
-func settleJudged(run *result.Run, all []experiment.Judged) error {
+func settleJudged(run *result.Run, all []experiment.ComparedBy) error {
 	first := all[0]
 	for _, j := range all {
-		if j.Datum != first.Datum || j.Better != first.Better || !slices.Equal(j.Figures, first.Figures) {
+		if j.Column != first.Column || j.Better != first.Better || !slices.Equal(j.Figures, first.Figures) {
 			return hint.Usage(hint.With(errors.New("--metric and --better are not the same in all cells"),
 				"all cells are compared by the same figures"))
 		}
 	}
-	if first.Datum != "" {
-		run.Matrix.Datum, run.Matrix.Better, run.Matrix.Figures = first.Datum, first.Better, slices.Clone(first.Figures)
+	if first.Column != "" {
+		run.Matrix.Compared, run.Matrix.Better, run.Matrix.Figures = first.Column, first.Better, slices.Clone(first.Figures)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (d *driver) showProgress() (stop func()) {
 		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
 		Now: func() string { return d.cells[d.running.Load()].Running },
 	}
-	if total := uint64(d.order.Course().Samples); d.resources.Numbers > 0 && total > 0 {
+	if total := uint64(d.order.Extent().Samples); d.resources.Numbers > 0 && total > 0 {
 		if planned := d.resources.Numbers * total; planned/total == d.resources.Numbers {
 			p.Planned = planned
 		}
@@ -46,19 +46,19 @@ func (d *driver) showPreparing() (stop func()) {
 	return p.Start(d.env.Stderr, d.env.Progress)
 }
 
-// showEvery is the time for which a standing is shown: it takes a millisecond to compute, which many samples do not.
+// showEvery is the time for which an interim state is shown: it takes a millisecond to compute, which many samples do not.
 const showEvery = 100 * time.Millisecond
 
-// showStanding shows the standing of the cells of a judged run, on the terminal and in the metrics.
+// showStanding shows the interim of the cells of a judged run, on the terminal and in the metrics.
 func (d *driver) showStanding() {
-	board, ok := d.order.(*matrix.Blocks)
+	judging, ok := d.order.(*matrix.Blocks)
 	if !ok || time.Since(d.shown) < showEvery {
 		return
 	}
 	d.shown = time.Now()
-	standing := board.Standing()
-	d.tally.setStanding(standing)
+	interim := judging.Interim()
+	d.state.setInterim(interim)
 	if d.drawStanding != nil {
-		d.drawStanding(standing)
+		d.drawStanding(interim)
 	}
 }

@@ -35,7 +35,7 @@ type session struct {
 	textfile *metrics.Textfile
 	exports  []func() error // write the result into the files that flags name
 	closers  []func() error
-	tally    tally
+	state    liveState
 }
 
 // close closes what was opened, in reverse order. It always reports a failure.
@@ -64,7 +64,7 @@ func (s *session) onClose(undo func() error) { s.closers = append(s.closers, und
 
 // openMetrics exports the run to Prometheus; work returns the live figures of its workers.
 func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() result.Live, info metrics.Info) error {
-	s.live = func() result.Live { return s.tally.combined(work) }
+	s.live = func() result.Live { return s.state.combined(work) }
 	exporter := metrics.NewExporter(s.live, info)
 	var err error
 	if m.listen != "" {
@@ -170,7 +170,7 @@ func (s *session) continueJournal(o *Options) error {
 // keep stores a sample. It reports whether the run can continue: a sample that cannot be stored ends it.
 func (s *session) keep(sample result.Sample) bool {
 	s.run.Samples = append(s.run.Samples, sample)
-	s.tally.add(sample)
+	s.state.add(sample)
 	s.unkept = s.journal.Write(result.Line{Sample: &sample})
 	return s.unkept == nil
 }
@@ -178,7 +178,7 @@ func (s *session) keep(sample result.Sample) bool {
 // finish stores the footer, shows the result, draws it, and keeps serving the metrics if requested. If one output
 // fails, the others are still written.
 func (s *session) finish(ctx context.Context, o *Options) error {
-	s.tally.end()
+	s.state.end()
 	if s.textfile != nil {
 		if err := s.textfile.Close(); err != nil {
 			s.run.Warnings = append(s.run.Warnings,

@@ -51,7 +51,7 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 func (c *command) takeBaseline(ctx context.Context, p plan) (seconds float64, err error) {
 	run := p.run
 	d := &driver{plan: p, options: &c.Options, session: &session{env: c.env, run: run}}
-	d.tally.begin(c.env.Now)
+	d.state.begin(c.env.Now)
 	defer d.close(&err)
 	if err := d.settle(ctx); err != nil {
 		return 0, err

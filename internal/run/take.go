@@ -78,9 +78,9 @@ func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err e
 			err = ctx.Err() // it failed because it was ended
 		}
 	}()
-	if around, ok := t.Sampler.(experiment.Surrounded[any]); ok {
-		defer func() { err = cmp.Or(err, around.After(ctx, t.cells[cell].Do)) }()
-		if err := around.Before(ctx, t.cells[cell].Do); err != nil {
+	if hooked, ok := t.Sampler.(experiment.Hooked[any]); ok {
+		defer func() { err = cmp.Or(err, hooked.After(ctx, t.cells[cell].Do)) }()
+		if err := hooked.Before(ctx, t.cells[cell].Do); err != nil {
 			return sample, err
 		}
 	}

@@ -2,7 +2,7 @@ package stats
 
 // ControlVerdict returns the verdict on the baseline's duplicate, judged by itself: any kind but Same means that this
 // run cannot support verdicts, not yet or not at all.
-func (r *Race) ControlVerdict() Verdict {
+func (r *Judge) ControlVerdict() Verdict {
 	c := r.comparisons[r.Control()]
 	v := r.measured(c)
 	if v.Kind == CantTell {
@@ -12,7 +12,7 @@ func (r *Race) ControlVerdict() Verdict {
 }
 
 // measured returns the verdict that follows from the two effects of a comparison alone.
-func (r *Race) measured(c comparison) Verdict {
+func (r *Judge) measured(c comparison) Verdict {
 	v := Verdict{
 		Typical: c.effect(),
 		Rounds:  len(c.typical.rounds),

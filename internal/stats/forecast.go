@@ -40,7 +40,7 @@ const (
 )
 
 // forecast returns the forecast for a comparison that is open, or that waits for the control.
-func (r *Race) forecast(c comparison) *Forecast {
+func (r *Judge) forecast(c comparison) *Forecast {
 	if first := c.typical.toFirst(); first > 0 {
 		return &Forecast{Kind: FirstInterval, Rounds: first}
 	}

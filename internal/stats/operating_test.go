@@ -104,7 +104,7 @@ func TestRecordedTwoPercent(t *testing.T) {
 // All intervals of a run hold their truths at once, including those of totals and control, at any time of stopping.
 func TestCoverage(t *testing.T) {
 	withReplays(t, 60, 200, func(t *testing.T, replays int) {
-		asBuilt := func(r *Race, e Effect) Effect { return e }
+		asBuilt := func(r *Judge, e Effect) Effect { return e }
 		for _, precision := range []float64{0.02, 0.1} {
 			covered := coverage(t, replays, precision, asBuilt)
 			t.Logf("precision %v: %d of %d runs covered", precision, covered, replays)
@@ -114,7 +114,7 @@ func TestCoverage(t *testing.T) {
 }
 
 // coverage returns the number of runs in which all intervals hold their truths.
-func coverage(t *testing.T, replays int, precision float64, interval func(*Race, Effect) Effect) (covered int) {
+func coverage(t *testing.T, replays int, precision float64, interval func(*Judge, Effect) Effect) (covered int) {
 	const cells = 6
 	all := traces(t, "*.seq?.*.csv")
 	for k := range replays {
@@ -193,7 +193,7 @@ func (f *forecasts) add(more forecasts) {
 }
 
 // follow takes the given number of rounds, and then more until it is clear whether the forecasts were right.
-func (f *forecasts) follow(t *testing.T, r *Race, n *noise, ratios []float64, at int) {
+func (f *forecasts) follow(t *testing.T, r *Judge, n *noise, ratios []float64, at int) {
 	for range at {
 		if !r.Done() {
 			runRound(t, r, n, ratios)

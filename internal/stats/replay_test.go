@@ -143,15 +143,15 @@ func design(seed uint64, cells int) Design {
 	return d
 }
 
-func newRace(t testing.TB, d Design) *Race {
+func newRace(t testing.TB, d Design) *Judge {
 	t.Helper()
-	r, err := NewRace(d)
+	r, err := NewJudge(d)
 	require.NoError(t, err)
 	return r
 }
 
-// runRound adds a round of the noise to a race. ratios are the true ratios of the cells; the control's is 1.
-func runRound(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
+// runRound gives a round of the noise to a judge. ratios are the true ratios of the cells; the control's is 1.
+func runRound(t testing.TB, r *Judge, n *noise, ratios []float64) (seconds float64) {
 	t.Helper()
 	round := r.Next()
 	var samples []float64
@@ -169,8 +169,8 @@ func runRound(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float6
 	return seconds
 }
 
-// run adds rounds to a race until it is done or budget seconds of samples are used.
-func run(t testing.TB, r *Race, n *noise, ratios []float64, budget float64) {
+// run gives rounds to a judge until it is done or budget seconds of samples are used.
+func run(t testing.TB, r *Judge, n *noise, ratios []float64, budget float64) {
 	t.Helper()
 	for !r.Done() && budget > 0 {
 		budget -= runRound(t, r, n, ratios)

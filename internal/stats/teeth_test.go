@@ -89,7 +89,7 @@ func TestPeriodTwo(t *testing.T) {
 }
 
 // uncontrolled reports whether any equal cell seems to differ if the control is ignored.
-func uncontrolled(r *Race) bool {
+func uncontrolled(r *Judge) bool {
 	for cell := 1; cell < r.Control(); cell++ {
 		if r.comparisons[cell].differs() {
 			return true
@@ -225,7 +225,7 @@ func TestStalls(t *testing.T) {
 // Rounding ends inward, to ratios that were not ruled out, loses the coverage.
 func TestInwardRounding(t *testing.T) {
 	withReplays(t, 60, 200, func(t *testing.T, replays int) {
-		inward := func(r *Race, e Effect) Effect {
+		inward := func(r *Judge, e Effect) Effect {
 			step := 1 / float64(r.grid)
 			return Effect{Ratio: e.Ratio, Lo: e.Lo + step, Hi: e.Hi - step}
 		}

@@ -157,7 +157,7 @@ func ToneOf(kind stats.Kind) Tone {
 // Sheet is a table as people read it.
 type Sheet struct {
 	Columns []SheetColumn
-	Rows    [][]Cell
+	Rows    [][]Shown
 }
 
 // SheetColumn is a column of a sheet. A column of spreads with ranges gives two: the range is in the second.
@@ -168,8 +168,8 @@ type SheetColumn struct {
 	Bar   bool // its cells are drawn; without a terminal they are empty
 }
 
-// Cell is a value as people read it.
-type Cell struct {
+// Shown is a value as people read it.
+type Shown struct {
 	Text  string
 	Exact string // the number, not rounded, in seconds if it is a time; "": not a number
 	CPUs  bool
@@ -179,7 +179,7 @@ type Cell struct {
 
 // Sheet returns the table as people read it: times that are compared, which are those of a column, have one unit.
 func (t *Table) Sheet() Sheet {
-	sheet := Sheet{Rows: make([][]Cell, len(t.Rows))}
+	sheet := Sheet{Rows: make([][]Shown, len(t.Rows))}
 	for n, c := range t.Columns {
 		seconds := units.Seconds
 		if !c.Apart {
@@ -187,9 +187,9 @@ func (t *Table) Sheet() Sheet {
 		}
 		shown := SheetColumn{Column: c}
 		counted, others := 0, 0 // numbers, and what is none
-		ranges, ranged := make([]Cell, len(t.Rows)), false
+		ranges, ranged := make([]Shown, len(t.Rows)), false
 		for i, row := range t.Rows {
-			var cell Cell
+			var cell Shown
 			cell, ranges[i].Text = cellOf(row.Values[n], seconds)
 			sheet.Rows[i] = append(sheet.Rows[i], cell)
 			switch {
@@ -229,7 +229,7 @@ func Show(v Value) string {
 }
 
 // cellOf returns a value as people read it, and the range of a spread if its ends look different.
-func cellOf(v Value, seconds func(float64) string) (c Cell, between string) {
+func cellOf(v Value, seconds func(float64) string) (c Shown, between string) {
 	switch v := v.(type) {
 	case Text:
 		c.Text = string(v)

@@ -112,10 +112,10 @@ func (m *Machine) PerRelation(cpus cpuset.Set) []CPUPair {
 	return pairs
 }
 
-// Lacking returns why no two CPUs have the relation of the pair; "" where two have it.
-func (p CPUPair) Lacking() string {
+// Unavailable returns why no two CPUs have the relation of the pair; "" where two have it.
+func (p CPUPair) Unavailable() string {
 	if p.A >= 0 {
 		return ""
 	}
-	return p.Relation.Lacking()
+	return p.Relation.Unavailable()
 }

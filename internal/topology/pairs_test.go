@@ -25,7 +25,7 @@ func TestPerRelation(t *testing.T) {
 		pairs := m.PerRelation(c.cpus)
 		assert.Equal(t, c.want, pairs, "%v", c.cpus)
 		for _, p := range pairs {
-			assert.Equal(t, p.A < 0, p.Lacking() != "")
+			assert.Equal(t, p.A < 0, p.Unavailable() != "")
 		}
 	}
 }

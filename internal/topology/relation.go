@@ -20,7 +20,7 @@ var relationNames = [...]string{"same-cpu", "same-core", "same-llc", "same-node"
 // String returns the relation's name, such as "same-core".
 func (r Relation) String() string { return relationNames[r] }
 
-var relationLacking = [...]string{
+var relationUnavailable = [...]string{
 	SameCPU:   "there is no CPU",
 	SameCore:  "no core has two of the CPUs",
 	SameLLC:   "no last-level cache has two cores of the CPUs",
@@ -28,8 +28,8 @@ var relationLacking = [...]string{
 	CrossNode: "the CPUs are of one node",
 }
 
-// Lacking returns the reason why no two CPUs of a run have the relation.
-func (r Relation) Lacking() string { return relationLacking[r] }
+// Unavailable returns the reason why no two CPUs of a run have the relation.
+func (r Relation) Unavailable() string { return relationUnavailable[r] }
 
 // MarshalText returns the name.
 func (r Relation) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

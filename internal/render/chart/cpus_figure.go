@@ -39,8 +39,8 @@ func busyShares(samples []result.Sample) map[int]float64 {
 
 // CPUStrip is the part of the time that each CPU was at work for the run, in the order of the CPUs' numbers. False where no sample
 // tells of its CPUs.
-func CPUStrip(all []view.Row) (Figure, bool) {
-	var rows []view.Row
+func CPUStrip(all []view.Measured) (Drawing, bool) {
+	var rows []view.Measured
 	var busy []map[int]float64 // by row
 	known := map[int]bool{}
 	for _, r := range all {
@@ -53,9 +53,9 @@ func CPUStrip(all []view.Row) (Figure, bool) {
 	}
 	cpus := slices.Sorted(maps.Keys(known))
 	if len(cpus) == 0 || len(cpus) > cpusCells {
-		return Figure{}, false
+		return Drawing{}, false
 	}
-	f := Figure{
+	f := Drawing{
 		Title:       "How busy each CPU was",
 		Description: "The part of the samples' wall time in which a CPU was at work for the run, by the number of the CPU.",
 		Table:       table.Table{Name: "busy", Title: "Part of the time that a CPU was at work"},

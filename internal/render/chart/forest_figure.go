@@ -39,7 +39,7 @@ func (r ratio) text() string {
 // ratiosOf returns what is drawn of a cell: the ratio of the typical sample, that of the total, and that of each figure that is judged
 // in addition to the deciding one.
 func ratiosOf(run *result.Run, cell result.Cell) []ratio {
-	amount := run.Matrix.Datum == result.DatumMetric
+	amount := run.Matrix.Compared == result.MetricColumn
 	all := []ratio{
 		{of: "typical sample", known: true, Effect: cell.Verdict.Typical, amount: amount}, {of: "total of all samples", amount: amount},
 	}
@@ -59,9 +59,9 @@ func ratiosOf(run *result.Run, cell result.Cell) []ratio {
 
 // RatioForest draws each cell's ratios to the baseline with the intervals that hold them. The scale goes by equal ratios, so that half
 // and double are as far from 1.
-func RatioForest(run *result.Run) (Figure, bool) {
+func RatioForest(run *result.Run) (Drawing, bool) {
 	if run.Matrix == nil {
-		return Figure{}, false
+		return Drawing{}, false
 	}
 	titles := view.CellTitles(run)
 	baseline := "that of its own row"
@@ -69,14 +69,14 @@ func RatioForest(run *result.Run) (Figure, bool) {
 		baseline = titles[run.Matrix.Baseline]
 	}
 	what := "wall time"
-	switch run.Matrix.Datum {
+	switch run.Matrix.Compared {
 	case "":
-	case result.DatumMetric:
+	case result.MetricColumn:
 		what = run.MetricName()
 	default:
 		what = "time"
 	}
-	f := Figure{
+	f := Drawing{
 		Title: "Ratio to the baseline: " + what,
 		Description: fmt.Sprintf("The baseline is %s. The grey band is the margin of %s, within which a difference is none.", baseline,
 			units.Share(run.Matrix.Margin)),
@@ -109,7 +109,7 @@ func RatioForest(run *result.Run) (Figure, bool) {
 		f.Table.Rows = append(f.Table.Rows, table.Row{Name: titles[i], Values: values})
 	}
 	if len(cells) == 0 {
-		return Figure{}, false
+		return Drawing{}, false
 	}
 	f.Table.Add("verdict")
 	f.SVG = forestSVG(f, run, cells, ratios)
@@ -144,7 +144,7 @@ func ratioAxis(band float64, ratios [][]ratio) Axis {
 // inside returns the place of the plot that is nearest to a place on an axis.
 func inside(at float64) float64 { return min(max(at, 0), innerWidth) }
 
-func forestSVG(f Figure, run *result.Run, cells []string, ratios [][]ratio) string {
+func forestSVG(f Drawing, run *result.Run, cells []string, ratios [][]ratio) string {
 	axis := ratioAxis(run.Matrix.Margin, ratios)
 	var legend []legendItem
 	var drawn []int // the places of the ratios that a cell has

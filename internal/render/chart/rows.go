@@ -22,7 +22,7 @@ const (
 
 // drawRows draws rows of so much height below a legend, and below them what belongs to all, of so much height. Rows, and what is
 // below them, are siblings that are moved by y alone.
-func drawRows(f Figure, legend []legendItem, rows []row, tall int, below string, deep int) string {
+func drawRows(f Drawing, legend []legendItem, rows []row, tall int, below string, deep int) string {
 	top := svgHeading
 	drawn, height := drawLegend(legend)
 	if len(legend) > 0 {
@@ -44,7 +44,7 @@ func drawRows(f Figure, legend []legendItem, rows []row, tall int, below string,
 }
 
 // first returns as many things as a figure has room for. If there are more, its description says so.
-func first[T any](f *Figure, all []T, most int) []T {
+func first[T any](f *Drawing, all []T, most int) []T {
 	if len(all) <= most {
 		return all
 	}

@@ -32,8 +32,8 @@ type samplesPlot struct {
 // SamplePanels draws the samples of each cell in the order in which they were taken, all over the same time and on one scale,
 // so that a drift is seen and what else it struck. Of more than samplesMarks samples, those that follow each other are merged into
 // their minimum, median and maximum.
-func SamplePanels(set view.SeriesSet) (Figure, bool) {
-	f := Figure{Title: "Samples over time: " + set.What, Description: "Each mark is a sample, in the order in which they were taken; " +
+func SamplePanels(set view.SeriesSet) (Drawing, bool) {
+	f := Drawing{Title: "Samples over time: " + set.What, Description: "Each mark is a sample, in the order in which they were taken; " +
 		"the line is the median. All panels have one scale."}
 	all := measured(set)
 	drawn := first(&f, all, maxRows)
@@ -44,7 +44,7 @@ func SamplePanels(set view.SeriesSet) (Figure, bool) {
 		}
 	}
 	if len(at) < 2 {
-		return Figure{}, false
+		return Drawing{}, false
 	}
 	along, place, unit := whole, "place", "place of the sample in the run"
 	if set.Timed {

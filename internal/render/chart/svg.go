@@ -28,7 +28,7 @@ func svgInk(class, colour string) string {
 
 // openSVG begins the element of a figure, and its heading. The ink follows the page, or the reader's light or dark
 // scheme. It need not fill a large screen.
-func openSVG(height int, f Figure) string {
+func openSVG(height int, f Drawing) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 %d %d"`+
 		` font-family="system-ui, sans-serif" font-size="12" color="#1f2328" fill="currentColor" style="width:100%%;max-width:640px">
 <title>%s</title>
@@ -50,7 +50,7 @@ const (
 )
 
 // Frame sets what is drawn, of so much height, below the heading and a note. The figure has its texts already.
-func Frame(f Figure, note string, height int, drawn string) string {
+func Frame(f Drawing, note string, height int, drawn string) string {
 	return openSVG(svgHeading+svgNote+height, f) +
 		fmt.Sprintf(`<g font-size="11"><text x="%d" y="38" opacity=".8">%s</text><g transform="translate(0 %d)">`+
 			"\n%s</g></g>\n</svg>\n", margin, snipped(note, innerWidth, 6.2), svgHeading+svgNote, drawn)

@@ -8,7 +8,7 @@ import (
 )
 
 // Write writes the first of the figures that applies to the run as a file, and else the reason why there is none.
-func Write(w io.Writer, run *result.Run, none error, figures ...func(run *result.Run) (Figure, bool)) error {
+func Write(w io.Writer, run *result.Run, none error, figures ...func(run *result.Run) (Drawing, bool)) error {
 	for _, figure := range figures {
 		f, ok := figure(run)
 		if !ok {

@@ -15,12 +15,12 @@ const (
 
 // CellTimes draws the times of all cells on one axis: each sample, the range from the least to the greatest, and the median.
 // False if there is nothing to compare.
-func CellTimes(set view.SeriesSet) (Figure, bool) {
+func CellTimes(set view.SeriesSet) (Drawing, bool) {
 	all, scale := measured(set), set.Scale()
 	if len(all) < 2 {
-		return Figure{}, false
+		return Drawing{}, false
 	}
-	f := Figure{
+	f := Drawing{
 		Title:       "All on one axis: " + set.What,
 		Description: "Each dot is a sample, the line goes from the least to the greatest, and the bar is the median.",
 	}
@@ -34,7 +34,7 @@ func CellTimes(set view.SeriesSet) (Figure, bool) {
 		}
 	}
 	if total == 0 {
-		return Figure{}, false
+		return Drawing{}, false
 	}
 	axis := closeAxis(ends, innerWidth)
 	if axis.factors {

@@ -77,10 +77,10 @@ func (p Progress) line(live result.Live, elapsed time.Duration) string {
 		parts = append(parts, elapsed.Round(time.Second).String())
 	}
 	// The sample that runs is the one after those that are done; at the very end there is none.
-	switch running := live.Taken.Samples + 1; {
-	case live.Course.Samples > 1:
-		parts = append(parts, fmt.Sprintf("sample %d/%d", min(running, live.Course.Samples), live.Course.Samples))
-	case live.Course.Samples == 0 && live.Taken.Samples > 0:
+	switch running := live.Totals.Samples + 1; {
+	case live.Extent.Samples > 1:
+		parts = append(parts, fmt.Sprintf("sample %d/%d", min(running, live.Extent.Samples), live.Extent.Samples))
+	case live.Extent.Samples == 0 && live.Totals.Samples > 0:
 		parts = append(parts, fmt.Sprintf("sample %d", running))
 	}
 	switch numbers := units.Large(float64(live.NumbersTested)); {
@@ -103,8 +103,8 @@ func (p Progress) fraction(live result.Live, elapsed time.Duration) (float64, bo
 		return min(1, elapsed.Seconds()/p.Duration.Seconds()), true
 	case p.Planned > 0:
 		return min(1, float64(live.NumbersTested)/float64(p.Planned)), true
-	case live.Course.Samples > 1 && live.NumbersTested == 0:
-		return min(1, float64(live.Taken.Samples)/float64(live.Course.Samples)), true
+	case live.Extent.Samples > 1 && live.NumbersTested == 0:
+		return min(1, float64(live.Totals.Samples)/float64(live.Extent.Samples)), true
 	}
 	return 0, false
 }

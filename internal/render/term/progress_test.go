@@ -32,7 +32,7 @@ func TestProgressDrawsFourTimesASecondAndErases(t *testing.T) {
 				reads++
 				done := uint64(time.Since(began).Milliseconds()) * 10
 				return result.Live{
-					NumbersTested: done, Course: result.Course{Samples: 5}, Taken: result.Taken{Samples: int(done / 20000)}, Threads: 13,
+					NumbersTested: done, Extent: result.Extent{Samples: 5}, Totals: result.Totals{Samples: int(done / 20000)}, Threads: 13,
 				}
 			},
 		}
@@ -72,7 +72,7 @@ func TestProgressLine(t *testing.T) {
 	planned := Progress{What: "primes", Planned: 4}
 	named := func(now string) Progress { return Progress{What: "contend", Now: func() string { return now }} }
 	taken := func(numbers uint64, taken, of int) result.Live {
-		return result.Live{NumbersTested: numbers, Taken: result.Taken{Samples: taken}, Course: result.Course{Samples: of}}
+		return result.Live{NumbersTested: numbers, Totals: result.Totals{Samples: taken}, Extent: result.Extent{Samples: of}}
 	}
 	for _, c := range []struct {
 		progress Progress

@@ -28,14 +28,14 @@ type Scoreboard struct {
 	last  time.Time
 }
 
-// Draw puts a standing in the place of the one before, at most four times a second: one that comes sooner is left out.
-func (s *Scoreboard) Draw(standing result.Standing) {
+// Draw puts an interim state in the place of the one before, at most four times a second: one that comes sooner is left out.
+func (s *Scoreboard) Draw(interim result.Interim) {
 	if !s.Opts.Terminal || !s.last.IsZero() && time.Since(s.last) < drawEvery {
 		return
 	}
 	s.last = time.Now()
 	opts := s.Opts.now()
-	s.drawn.draw(s.W, opts, scoreLines(Clean(standing), opts)...)
+	s.drawn.draw(s.W, opts, scoreLines(Clean(interim), opts)...)
 }
 
 // Erase takes the table away, so that what is printed next stands on a clean line.
@@ -95,17 +95,17 @@ func up(lines int) string {
 
 // scoreLines are a head line and a row a cell, as many as the terminal has lines. Where there are more cells, the
 // baseline and those that are still sampled come first.
-func scoreLines(standing result.Standing, opts Options) []string {
-	lines := []string{scoreHead(standing)}
+func scoreLines(interim result.Interim, opts Options) []string {
+	lines := []string{scoreHead(interim)}
 	room := opts.lines() - 2 // for rows, under the head and the columns' titles
-	if room < 1 || len(standing.Cells) == 0 {
+	if room < 1 || len(interim.Cells) == 0 {
 		return lines
 	}
-	cells := slices.Clone(standing.Cells)
+	cells := slices.Clone(interim.Cells)
 	if len(cells) <= room {
-		return append(lines, scoreRows(standing, cells, opts)...)
+		return append(lines, scoreRows(interim, cells, opts)...)
 	}
-	rank := func(cell result.StandingCell) int {
+	rank := func(cell result.InterimCell) int {
 		switch {
 		case cell.Baseline:
 			return 0
@@ -114,28 +114,28 @@ func scoreLines(standing result.Standing, opts Options) []string {
 		}
 		return 2
 	}
-	slices.SortStableFunc(cells, func(a, b result.StandingCell) int { return rank(a) - rank(b) })
-	lines = append(lines, scoreRows(standing, cells[:room-1], opts)...)
+	slices.SortStableFunc(cells, func(a, b result.InterimCell) int { return rank(a) - rank(b) })
+	lines = append(lines, scoreRows(interim, cells[:room-1], opts)...)
 	return append(lines, fmt.Sprintf("  … and %d more", len(cells)-room+1))
 }
 
 // scoreHead tells how far the run is, with what matters most first: a narrow terminal cuts its end.
-func scoreHead(standing result.Standing) string {
-	rounds := units.Things(standing.Rounds, "round")
-	if standing.Planned > 0 {
-		rounds = fmt.Sprintf("%d of %s", standing.Rounds, units.Things(standing.Planned, "round"))
+func scoreHead(interim result.Interim) string {
+	rounds := units.Things(interim.Rounds, "round")
+	if interim.Planned > 0 {
+		rounds = fmt.Sprintf("%d of %s", interim.Rounds, units.Things(interim.Planned, "round"))
 	}
-	parts := []string{rounds, clock(standing.Elapsed)}
-	if standing.Left >= 0 {
-		parts = append(parts, "at most "+clock(standing.Left)+" left")
+	parts := []string{rounds, clock(interim.Elapsed)}
+	if interim.Left >= 0 {
+		parts = append(parts, "at most "+clock(interim.Left)+" left")
 	}
-	if standing.Running != "" {
-		parts = append(parts, "runs "+standing.Running)
+	if interim.Running != "" {
+		parts = append(parts, "runs "+interim.Running)
 	}
-	if standing.Control.Kind != "" {
-		parts = append(parts, "control "+scoreControl(standing.Control))
+	if interim.Control.Kind != "" {
+		parts = append(parts, "control "+scoreControl(interim.Control))
 	}
-	return strings.Join(append(parts, units.Things(standing.Samples, "sample")), " · ")
+	return strings.Join(append(parts, units.Things(interim.Samples, "sample")), " · ")
 }
 
 func scoreControl(v stats.Verdict) string {
@@ -161,13 +161,13 @@ func soFar(v stats.Verdict) string {
 }
 
 // scoreRows are the titles and the rows of some cells. Names are shortened where the rest would not fit.
-func scoreRows(standing result.Standing, cells []result.StandingCell, opts Options) []string {
+func scoreRows(interim result.Interim, cells []result.InterimCell, opts Options) []string {
 	t := table.Table{}
-	t.Add("cell", cmp.Or(standing.Label, "time"), "difference", "verdict")
+	t.Add("cell", cmp.Or(interim.Label, "time"), "difference", "verdict")
 	names := make([]string, len(cells))
 	for i, cell := range cells {
 		var figure table.Value
-		switch v := standing.Control; {
+		switch v := interim.Control; {
 		case cell.Seconds <= 0:
 		case v.Rate:
 			figure = table.Number{X: 1 / cell.Seconds, Unit: column.Large}
@@ -178,7 +178,7 @@ func scoreRows(standing result.Standing, cells []result.StandingCell, opts Optio
 		}
 		names[i] = cell.Name
 		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
-			table.Text(""), figure, table.Text(soFar(cell.Verdict)), table.Text(scoreVerdicts(cell, standing.Figures, opts)),
+			table.Text(""), figure, table.Text(soFar(cell.Verdict)), table.Text(scoreVerdicts(cell, interim.Figures, opts)),
 		}})
 	}
 	sheet := t.Sheet()
@@ -190,7 +190,7 @@ func scoreRows(standing result.Standing, cells []result.StandingCell, opts Optio
 
 // scoreVerdicts returns the verdict on the figure that decides when the run stops, and each decided verdict on another
 // figure that differs from it.
-func scoreVerdicts(cell result.StandingCell, figures []result.Figure, opts Options) string {
+func scoreVerdicts(cell result.InterimCell, figures []result.Figure, opts Options) string {
 	painted := func(kind stats.Kind) string { return opts.Paint(KindColour(kind), string(kind)) }
 	words := painted(cell.Verdict.Kind)
 	switch {

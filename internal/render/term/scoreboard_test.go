@@ -95,13 +95,13 @@ func judgement(kind stats.Kind, ratio, lo, hi float64) stats.Verdict {
 	}
 }
 
-// standing is a matrix of which every third cell is decided.
-func standing(cells int) result.Standing {
-	s := result.Standing{
+// interim is a matrix of which every third cell is decided.
+func interim(cells int) result.Interim {
+	s := result.Interim{
 		Running: "workers=2", Samples: 120, Rounds: 12, Elapsed: 61.4, Left: 83, Control: judgement(stats.CantTell, 0, -1.2, 3.4),
 	}
 	for i := range cells {
-		cell := result.StandingCell{
+		cell := result.InterimCell{
 			Name: fmt.Sprintf("workers=%d", i), Seconds: 0.161 + 0.01*float64(i), Open: true,
 			Baseline: i == 1, Verdict: judgement(stats.CantTell, 1, -1.2, 3.4),
 		}
@@ -118,10 +118,10 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		v := newVT(t, 120, 10)
 		board := &Scoreboard{W: v, Opts: Options{Terminal: true, Width: 120}}
 		board.Erase() // nothing yet
-		now := standing(4)
-		now.Cells[3] = result.StandingCell{Name: "new", Open: true}
+		now := interim(4)
+		now.Cells[3] = result.InterimCell{Name: "new", Open: true}
 		board.Draw(now)
-		board.Draw(standing(1)) // too soon
+		board.Draw(interim(1)) // too soon
 		assert.Equal(t, strings.Join([]string{
 			"12 rounds · 1m1s · at most 1m23s left · runs workers=2 · control −1.2% to +3.4% · 120 samples",
 			"  cell          time  difference      verdict",
@@ -132,7 +132,7 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		}, "\n"), v.shown())
 		time.Sleep(drawEvery)
 		// The median and the difference of a rate are those of the rate, not of the time that it stands for.
-		now = standing(1)
+		now = interim(1)
 		now.Running, now.Left, now.Planned, now.Label, now.Control = "", -1, 25, "requests", judgement(stats.Same, 0, -1, 1)
 		now.Control.Rate, now.Cells[0].Seconds, now.Cells[0].Verdict.Rate = true, 1/60210.0, true
 		board.Draw(now)
@@ -156,9 +156,9 @@ func TestScoreboardFitsItsTerminal(t *testing.T) {
 			Terminal: true, Colour: rapid.Bool().Draw(t, "colour"),
 			Width: rapid.IntRange(2, 130).Draw(t, "width"), Height: rapid.IntRange(1, 40).Draw(t, "height"),
 		}
-		now := standing(rapid.IntRange(0, 60).Draw(t, "cells"))
+		now := interim(rapid.IntRange(0, 60).Draw(t, "cells"))
 		if rapid.Bool().Draw(t, "long") {
-			now.Cells = append(now.Cells, result.StandingCell{Name: "workers=" + strings.Repeat("x", 150), Open: true})
+			now.Cells = append(now.Cells, result.InterimCell{Name: "workers=" + strings.Repeat("x", 150), Open: true})
 		}
 		v := newVT(t, opts.Width, opts.Height)
 		(&Scoreboard{W: v, Opts: opts}).Draw(now)
@@ -175,7 +175,7 @@ func TestScoreboardFitsItsTerminal(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("  … and %d more", len(now.Cells)-shown), v.lines[opts.Height-1], "no line is left unused")
 		}
 	})
-	lines := scoreLines(standing(12), Options{Height: 8})
+	lines := scoreLines(interim(12), Options{Height: 8})
 	for i, first := range []string{"1 ", "0 ", "3 ", "4 ", "6 "} {
 		assert.Contains(t, lines[2+i], "workers="+first, "the baseline and open cells")
 	}
@@ -194,7 +194,7 @@ func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
 		{stats.Slower, stats.Slower, "slower"},
 		{stats.Slower, stats.Same, "slower · CPU time same"},
 	} {
-		cell := result.StandingCell{Verdict: judgement(c.wall, 1, -1, 3), Open: c.wall == stats.CantTell}
+		cell := result.InterimCell{Verdict: judgement(c.wall, 1, -1, 3), Open: c.wall == stats.CantTell}
 		cell.Verdicts = map[string]stats.Verdict{"cpu_seconds": judgement(c.cpu, 1, -1, 3)}
 		assert.Equal(t, c.want, scoreVerdicts(cell, figures, Options{}))
 	}
@@ -208,7 +208,7 @@ func TestScoreboardSurvivesAShrinkingWindow(t *testing.T) {
 			board := &Scoreboard{W: v, Opts: Options{Terminal: true, Size: func() (int, int, error) { return v.width, 40, nil }}}
 			for _, width := range widths {
 				v.resize(width)
-				board.Draw(standing(4))
+				board.Draw(interim(4))
 				assert.Equal(t, 1, strings.Count(v.shown(), "12 rounds"), "%v: %q", widths, v.lines)
 				time.Sleep(drawEvery)
 			}
@@ -228,7 +228,7 @@ func TestScoreboardLeavesNothingInTheScrollBack(t *testing.T) {
 			fmt.Fprint(v, strings.Repeat("before\r\n", 15))
 			board := &Scoreboard{W: v, Opts: Options{Terminal: true, Width: 80, Height: 24}}
 			for i := range 20 {
-				now := standing(cells)
+				now := interim(cells)
 				if i%7 == 3 { // fewer cells are known
 					now.Cells = now.Cells[:1]
 				}

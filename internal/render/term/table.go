@@ -76,7 +76,7 @@ func Table(t table.Table, opts Options) string {
 // splitWords takes the words from a sheet.
 func splitWords(sheet table.Sheet) (rest table.Sheet, words wordColumn) {
 	last := len(sheet.Columns) - 1
-	if !slices.ContainsFunc(sheet.Rows, func(row []table.Cell) bool { return row[last].Words != nil }) {
+	if !slices.ContainsFunc(sheet.Rows, func(row []table.Shown) bool { return row[last].Words != nil }) {
 		return sheet, words
 	}
 	words.title = sheet.Columns[last].Title
@@ -98,7 +98,7 @@ func (w wordColumn) beside(sheet table.Sheet, opts Options) string {
 	if room := opts.Columns() - width(sheet) - 2; room >= min(w.width-2, leastWords) {
 		sheet.Columns = append(sheet.Columns, table.SheetColumn{Column: table.Column{Title: w.title}})
 		for i := range sheet.Rows {
-			sheet.Rows[i] = append(sheet.Rows[i], table.Cell{Text: strings.Join(WrapPhrases(w.words[i], room, opts), "\n")})
+			sheet.Rows[i] = append(sheet.Rows[i], table.Shown{Text: strings.Join(WrapPhrases(w.words[i], room, opts), "\n")})
 		}
 		return grid(sheet)
 	}
@@ -197,7 +197,7 @@ func bar(share float64, opts Options) string {
 
 // only returns the sheet with some of its columns.
 func only(sheet table.Sheet, kept func(n int, c table.SheetColumn) bool) (left table.Sheet) {
-	left.Rows = make([][]table.Cell, len(sheet.Rows))
+	left.Rows = make([][]table.Shown, len(sheet.Rows))
 	for n, c := range sheet.Columns {
 		if kept(n, c) {
 			left.Columns = append(left.Columns, c)
@@ -224,7 +224,7 @@ func named(t table.Table, sheet table.Sheet, words int, opts Options) table.Shee
 	}
 	sheet = only(sheet, func(_ int, c table.SheetColumn) bool { return !c.Label })
 	for i, name := range Apart(names, max(12, opts.Columns()-width(sheet)-max(4, words))) {
-		sheet.Rows[i] = slices.Insert(sheet.Rows[i], 0, table.Cell{Text: name})
+		sheet.Rows[i] = slices.Insert(sheet.Rows[i], 0, table.Shown{Text: name})
 	}
 	sheet.Columns = slices.Insert(sheet.Columns, 0, table.SheetColumn{Column: table.Column{Title: title}})
 	return sheet

@@ -14,7 +14,7 @@ import (
 
 // CellFlags are the flags that any cell gives, those of BenchNames first, and which of them are not the same in all.
 func CellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
-	all := Spec{}
+	all := Options{}
 	for _, cell := range cells {
 		for flag := range cell.Flags {
 			all[flag] = "given"
@@ -83,7 +83,7 @@ func moreIsKnown(v stats.Verdict, than *stats.Verdict) bool {
 func verdictsOf(run *result.Run, i int, verbose bool) table.Words {
 	phrases := CellPhrases(run, i, verbose)
 	at, cell := run.Against(i), run.Cells[i]
-	if cell.Verdict == nil || run.Matrix.Datum == result.DatumMetric {
+	if cell.Verdict == nil || run.Matrix.Compared == result.MetricColumn {
 		at = i // times of no other cell to compare with
 	}
 	if base := run.Cells[at]; at != i && base.Summary != nil && cell.Summary != nil {

@@ -12,30 +12,30 @@ import (
 	"gorun/internal/units"
 )
 
-// Spec is an experiment's options by flag name. Whether the run was just made or read back from a journal, it comes
+// Options is an experiment's options by flag name. Whether the run was just made or read back from a journal, it comes
 // through JSON, so that both look the same here.
-type Spec map[string]any
+type Options map[string]any
 
-// SpecOf reads an experiment's options. Numbers stay as they were written: a limit above 2^53 must not be rounded.
-func SpecOf(options any) (Spec, error) {
+// OptionsOf reads an experiment's options. Numbers stay as they were written: a limit above 2^53 must not be rounded.
+func OptionsOf(options any) (Options, error) {
 	text, err := json.Marshal(options)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the run's options: %w", err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	var out Spec
+	var out Options
 	if err := dec.Decode(&out); err != nil {
 		return nil, fmt.Errorf("cannot read the run's options: %w", err)
 	}
 	if out == nil {
-		out = Spec{} // a run without options has null
+		out = Options{} // a run without options has null
 	}
 	return out, nil
 }
 
 // Text shows an option: "" when it is absent or has its zero value (0, false, an empty text or list).
-func (s Spec) Text(name string) string { return optionText(s[name]) }
+func (s Options) Text(name string) string { return optionText(s[name]) }
 
 func optionText(value any) string {
 	switch value := value.(type) {
@@ -74,7 +74,7 @@ func optionText(value any) string {
 }
 
 // Names lists the options that are set: those of first in that order, then the others by name.
-func (s Spec) Names(first ...string) []string {
+func (s Options) Names(first ...string) []string {
 	names := slices.Clone(first)
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if !slices.Contains(first, name) {

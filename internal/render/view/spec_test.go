@@ -9,7 +9,7 @@ import (
 )
 
 func TestSpec(t *testing.T) {
-	options, err := SpecOf(struct {
+	options, err := OptionsOf(struct {
 		Kernel  string         `json:"kernel"`
 		Limit   uint64         `json:"limit"`
 		Nice    *int           `json:"nice"`
@@ -22,9 +22,9 @@ func TestSpec(t *testing.T) {
 	assert.Equal(t, "0,3", options.Text("cpus"), "a 0 in a list of CPUs is a CPU")
 	assert.Equal(t, "low:1,mid:2", options.Text("axis"))
 	assert.Equal(t, []string{"limit", "kernel", "axis", "cpus", "nice"}, options.Names("limit", "kernel"))
-	options, err = SpecOf(nil)
+	options, err = OptionsOf(nil)
 	require.NoError(t, err, "a run without options")
 	assert.Empty(t, options)
-	_, err = SpecOf("text")
+	_, err = OptionsOf("text")
 	require.Error(t, err)
 }

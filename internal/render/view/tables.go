@@ -22,8 +22,8 @@ type Shape struct {
 	Verbose  bool
 }
 
-// Row is what samples of the same setting found.
-type Row struct {
+// Measured is what samples of the same setting found.
+type Measured struct {
 	Name    string
 	Cell    int             // in the run's cells; -1: the run has none
 	Samples []result.Sample // the good ones, or all if none is good
@@ -34,7 +34,7 @@ type Row struct {
 
 // RowsOf returns the rows of a run: its cells, or the samples by the values of some columns, in the order of the first samples. The
 // samples of a control are the baseline's.
-func (s Shape) RowsOf(run *result.Run) []Row {
+func (s Shape) RowsOf(run *result.Run) []Measured {
 	rows := s.rows(run)
 	for i := range rows {
 		r := &rows[i]
@@ -49,9 +49,9 @@ func (s Shape) RowsOf(run *result.Run) []Row {
 }
 
 // rows returns the rows with all of their samples, and without verdicts.
-func (s Shape) rows(run *result.Run) (rows []Row) {
+func (s Shape) rows(run *result.Run) (rows []Measured) {
 	for i, title := range CellTitles(run) {
-		rows = append(rows, Row{Name: title, Cell: i})
+		rows = append(rows, Measured{Name: title, Cell: i})
 	}
 	at := map[string]int{}
 	labels := s.labels()
@@ -71,7 +71,7 @@ func (s Shape) rows(run *result.Run) (rows []Row) {
 		n, known := at[text]
 		if !known {
 			n, at[text] = len(rows), len(rows)
-			row := Row{Cell: -1}
+			row := Measured{Cell: -1}
 			for _, c := range labels {
 				row.labels = append(row.labels, rowLabel(c, sample))
 			}
@@ -86,7 +86,7 @@ func (s Shape) rows(run *result.Run) (rows []Row) {
 }
 
 // name names rows by what tells them apart.
-func (s Shape) name(rows []Row) {
+func (s Shape) name(rows []Measured) {
 	columns, values := s.rowLabels(rows)
 	for i := range rows {
 		var words []string
@@ -102,8 +102,8 @@ func (s Shape) name(rows []Row) {
 }
 
 // differs reports whether the rows differ in a label.
-func differs(rows []Row, label int) bool {
-	return slices.ContainsFunc(rows, func(row Row) bool { return row.labels[label] != rows[0].labels[label] })
+func differs(rows []Measured, label int) bool {
+	return slices.ContainsFunc(rows, func(row Measured) bool { return row.labels[label] != rows[0].labels[label] })
 }
 
 // labels returns the columns that tell samples apart.
@@ -136,7 +136,7 @@ func (s Shape) Tables(run *result.Run) (tables []table.Table) {
 }
 
 // figures has a row for each figure of samples of the same work.
-func (s Shape) figures(row Row) table.Table {
+func (s Shape) figures(row Measured) table.Table {
 	value := "value"
 	if len(row.Samples) > 1 {
 		value = "median"
@@ -167,7 +167,7 @@ func valueOf(samples []result.Sample, c column.Column) table.Value {
 }
 
 // main has a row for each cell, or for what stands for cells.
-func (s Shape) main(run *result.Run, rows []Row) table.Table {
+func (s Shape) main(run *result.Run, rows []Measured) table.Table {
 	t := table.Table{Name: "verdicts", Notes: commentLines(run.Cells)}
 	if run.Matrix != nil {
 		t.Title = run.Matrix.Title
@@ -177,7 +177,7 @@ func (s Shape) main(run *result.Run, rows []Row) table.Table {
 	for i, row := range rows {
 		t.Rows = append(t.Rows, table.Row{Name: row.Name, Values: values[i]})
 	}
-	add := func(c table.Column, of func(row Row) table.Value) {
+	add := func(c table.Column, of func(row Measured) table.Value) {
 		t.Columns = append(t.Columns, c)
 		for i, row := range rows {
 			t.Rows[i].Values = append(t.Rows[i].Values, of(row))
@@ -186,29 +186,29 @@ func (s Shape) main(run *result.Run, rows []Row) table.Table {
 	judged := run.Matrix != nil && run.Matrix.Order.Design != result.Rows
 	compared := s.Compared
 	if judged {
-		compared, _ = s.Columns.Find(run.Matrix.Datum)
+		compared, _ = s.Columns.Find(run.Matrix.Compared)
 	}
 	if compared.Name == "" {
 		compared = column.Wall
 	}
 	for _, c := range ranked(s.Columns) {
-		has := func(row Row) bool { return valueOf(row.Samples, c) != nil }
+		has := func(row Measured) bool { return valueOf(row.Samples, c) != nil }
 		if c.Name != compared.Name && !slices.Contains(s.Rows, c.Name) && slices.ContainsFunc(rows, has) {
-			add(table.Column{Title: label(c), Rank: c.Rank}, func(row Row) table.Value { return median(row, c) })
+			add(table.Column{Title: label(c), Rank: c.Rank}, func(row Measured) table.Value { return median(row, c) })
 		}
 	}
 	if !judged {
-		add(table.Column{Title: label(compared)}, func(row Row) table.Value { return valueOf(row.Samples, compared) })
-		if slices.ContainsFunc(rows, func(row Row) bool { return row.Verdict != result.Valid }) {
-			add(table.Column{Title: "samples"}, func(row Row) table.Value {
+		add(table.Column{Title: label(compared)}, func(row Measured) table.Value { return valueOf(row.Samples, compared) })
+		if slices.ContainsFunc(rows, func(row Measured) bool { return row.Verdict != result.Valid }) {
+			add(table.Column{Title: "samples"}, func(row Measured) table.Value {
 				return table.Words{{Text: string(row.Verdict), Tone: qualityTones[row.Verdict]}}
 			})
 		}
 		return t
 	}
 	title, times := CellTimes(run)
-	add(table.Column{Title: cmp.Or(title, label(compared))}, func(row Row) table.Value { return times[row.Cell] })
-	add(table.Column{Title: table.VerdictTitle}, func(row Row) table.Value { return verdictsOf(run, row.Cell, s.Verbose) })
+	add(table.Column{Title: cmp.Or(title, label(compared))}, func(row Measured) table.Value { return times[row.Cell] })
+	add(table.Column{Title: table.VerdictTitle}, func(row Measured) table.Value { return verdictsOf(run, row.Cell, s.Verbose) })
 	return t
 }
 
@@ -235,9 +235,9 @@ var qualityTones = map[result.Verdict]table.Tone{result.Valid: table.Good, resul
 // the figures; nil of a cell without samples.
 func CellTimes(run *result.Run) (title string, times []table.Value) {
 	title, unit := "time", column.Seconds
-	switch run.Matrix.Datum {
+	switch run.Matrix.Compared {
 	case "":
-	case result.DatumMetric:
+	case result.MetricColumn:
 		title, unit = run.MetricName(), column.None
 	default:
 		title = ""
@@ -248,7 +248,7 @@ func CellTimes(run *result.Run) (title string, times []table.Value) {
 			continue
 		}
 		d := cell.Summary.Seconds
-		if run.Matrix.Datum == result.DatumMetric {
+		if run.Matrix.Compared == result.MetricColumn {
 			if d = (result.Distribution{}); cell.Summary.Metric != nil {
 				d = *cell.Summary.Metric
 			}
@@ -273,7 +273,7 @@ func cellTimes(run *result.Run) []string {
 }
 
 // median returns that of a figure over the samples of a row.
-func median(row Row, c column.Column) table.Value {
+func median(row Measured, c column.Column) table.Value {
 	switch v := valueOf(row.Samples, c).(type) {
 	case table.Spread:
 		return table.Number{X: v.Median, Unit: v.Unit}
@@ -290,7 +290,7 @@ func ranked(columns column.List) column.List {
 }
 
 // labelsOf returns the columns that tell the rows apart, and their values by row.
-func (s Shape) labelsOf(run *result.Run, rows []Row) (columns []table.Column, values [][]table.Value) {
+func (s Shape) labelsOf(run *result.Run, rows []Measured) (columns []table.Column, values [][]table.Value) {
 	if len(run.Cells) > 0 {
 		var named []result.Column
 		if run.Matrix != nil {
@@ -302,7 +302,7 @@ func (s Shape) labelsOf(run *result.Run, rows []Row) (columns []table.Column, va
 }
 
 // rowLabels returns the labels in which rows differ that are not cells. One with a rank is shown only if rows look alike without it.
-func (s Shape) rowLabels(rows []Row) (columns []table.Column, values [][]table.Value) {
+func (s Shape) rowLabels(rows []Measured) (columns []table.Column, values [][]table.Value) {
 	values = make([][]table.Value, len(rows))
 	for _, ranked := range []bool{false, true} {
 		for n, c := range s.labels() {
@@ -349,14 +349,14 @@ func rowLabel(c column.Column, s *result.Sample) table.Value {
 
 // groups returns a table for each group of columns of which a sample has a figure: medians over the samples, or means of what is
 // counted, which seldom has a telling median.
-func (s Shape) groups(run *result.Run, rows []Row) (tables []table.Table) {
+func (s Shape) groups(run *result.Run, rows []Measured) (tables []table.Table) {
 	at := map[string]int{}
 	add := func(c column.Column, keyed bool) {
-		value, kind := func(row Row) table.Value { return median(row, c) }, "medians of the samples"
+		value, kind := func(row Measured) table.Value { return median(row, c) }, "medians of the samples"
 		if c.Unit == column.Count || c.Unit == column.Share || keyed {
-			value, kind = func(row Row) table.Value { return s.mean(row.Samples, c, keyed) }, "mean of a sample"
+			value, kind = func(row Measured) table.Value { return s.mean(row.Samples, c, keyed) }, "mean of a sample"
 		}
-		if !slices.ContainsFunc(rows, func(row Row) bool { v := value(row); _, isText := v.(table.Text); return v != nil && !isText }) {
+		if !slices.ContainsFunc(rows, func(row Measured) bool { v := value(row); _, isText := v.(table.Text); return v != nil && !isText }) {
 			return
 		}
 		n, known := at[c.Group]

@@ -4,9 +4,9 @@ package chart
 
 import "gorun/internal/table"
 
-// Figure is a drawing of a run, and what it shows as a table for those who cannot see it. Figures are pure functions of
+// Drawing is a drawing of a run, and what it shows as a table for those who cannot see it. Figures are pure functions of
 // a run; the second result is false where there is nothing to draw.
-type Figure struct {
+type Drawing struct {
 	Title       string
 	Description string      // in sentences
 	SVG         string      // one <svg> element, for a page and for a file of its own

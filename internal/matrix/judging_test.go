@@ -74,21 +74,21 @@ func (f fake) take(run *result.Run, slot result.Slot) result.Sample {
 }
 
 // step takes the next sample.
-func (f fake) step(board *matrix.Board, run *result.Run) error {
-	s := f.take(run, board.Next())
+func (f fake) step(judging *matrix.Judging, run *result.Run) error {
+	s := f.take(run, judging.Next())
 	run.Samples = append(run.Samples, s)
-	return board.Add(s)
+	return judging.Add(s)
 }
 
-// play takes samples until the board is done or has this number of rounds, and judges them.
-func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Board {
-	board, err := matrix.NewBoard(run, column.Common())
+// play takes samples until the judging is done or has this number of rounds, and judges them.
+func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Judging {
+	judging, err := matrix.NewJudging(run, column.Common())
 	require.NoError(t, err)
-	for !board.Done() && board.Rounds() < rounds {
-		require.NoError(t, f.step(board, run))
+	for !judging.Done() && judging.Rounds() < rounds {
+		require.NoError(t, f.step(judging, run))
 	}
-	board.Judge()
-	return board
+	judging.Judge()
+	return judging
 }
 
 func document(t require.TestingT, v any) string {
@@ -123,25 +123,25 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 		run := workers(cells)
 		run.Seed, run.Matrix.Rounds, run.Matrix.Baseline = seed, rounds, 4
 		change(run)
-		board, err := matrix.NewBoard(run, nil)
+		judging, err := matrix.NewJudging(run, nil)
 		require.NoError(t, err)
 		var slots []result.Slot
-		first := board.Order()
+		first := judging.Order()
 		assert.Equal(t, stats.BlockCells, first.BlockCells)
 		assert.NotEmpty(t, first.Method)
 		for round := range rounds {
-			require.Equal(t, cells-1+2*3, board.Round(), "each cell once, and the baseline and its duplicate in each of three blocks")
-			require.Equal(t, round, board.Rounds())
-			require.False(t, board.Done())
-			for at := range board.Round() {
-				require.Equal(t, at == 0, board.Between())
-				slot := board.Next()
+			require.Equal(t, cells-1+2*3, judging.Round(), "each cell once, and the baseline and its duplicate in each of three blocks")
+			require.Equal(t, round, judging.Rounds())
+			require.False(t, judging.Done())
+			for at := range judging.Round() {
+				require.Equal(t, at == 0, judging.Between())
+				slot := judging.Next()
 				slots = append(slots, slot)
 				taken = append(taken, fmt.Sprint(matrix.Canonical(run.Cells[slot.Cell]), slot.Control, slot.Block))
-				require.NoError(t, fake{}.step(board, run))
+				require.NoError(t, fake{}.step(judging, run))
 			}
 		}
-		require.True(t, board.Done())
+		require.True(t, judging.Done())
 		at := 0
 		for block, numbers := range first.First {
 			for _, cell := range numbers {
@@ -171,7 +171,7 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 
 // A design that cannot be judged is refused; internal/stats tests which.
 func TestNewBoardRefuses(t *testing.T) {
-	_, err := matrix.NewBoard(workers(1), nil)
+	_, err := matrix.NewJudging(workers(1), nil)
 	require.ErrorContains(t, err, "1 cells cannot be")
 }
 
@@ -198,29 +198,29 @@ func TestReplay(t *testing.T) {
 		}
 	}}
 	run := workers(5)
-	board, err := matrix.NewBoard(run, nil)
+	judging, err := matrix.NewJudging(run, nil)
 	require.NoError(t, err)
 	kinds := map[stats.Kind]bool{}
-	for !board.Done() && board.Rounds() < 60 {
-		require.NoError(t, f.step(board, run))
-		if n := len(run.Samples); n%37 != 0 && !board.Done() {
+	for !judging.Done() && judging.Rounds() < 60 {
+		require.NoError(t, f.step(judging, run))
+		if n := len(run.Samples); n%37 != 0 && !judging.Done() {
 			continue
 		}
-		board.Judge()
+		judging.Judge()
 		var recorded result.Run
 		require.NoError(t, json.Unmarshal([]byte(document(t, run)), &recorded))
-		again, err := matrix.NewBoard(&recorded, nil)
+		again, err := matrix.NewJudging(&recorded, nil)
 		require.NoError(t, err)
 		for _, s := range recorded.Samples {
 			require.NoError(t, again.Add(s))
 		}
-		ended, took := board.LastRound()
+		ended, took := judging.LastRound()
 		againEnded, againTook := again.LastRound()
 		require.Equal(t, [2]float64{ended, took}, [2]float64{againEnded, againTook})
 		again.Judge()
 		require.Equal(t, document(t, run), document(t, recorded))
-		require.Equal(t, board.Standing(), again.Standing())
-		require.Equal(t, board.Next(), again.Next())
+		require.Equal(t, judging.Interim(), again.Interim())
+		require.Equal(t, judging.Next(), again.Next())
 		for _, cell := range recorded.Cells[1:] {
 			kinds[cell.Verdict.Kind] = true
 		}
@@ -238,16 +238,16 @@ func TestInvalidSampleCostsItsBlock(t *testing.T) {
 			run := workers(3)
 			run.Seed, run.Matrix.Rounds = seed, 30
 			ratios := map[string]float64{"workers=1": 1.2, "workers=2": 1.1}
-			board := fake{ratios: ratios, spoil: spoilOne(cell, 1)}.play(t, run, 30)
-			require.True(t, board.Done())
+			judging := fake{ratios: ratios, spoil: spoilOne(cell, 1)}.play(t, run, 30)
+			require.True(t, judging.Done())
 			require.Len(t, run.Samples, 30*4)
-			require.NotEmpty(t, board.Standing().Cells)
+			require.NotEmpty(t, judging.Interim().Cells)
 			for _, cell := range run.Cells[1:] {
 				require.Equal(t, 29, cell.Verdict.Rounds)
 				require.Equal(t, stats.Slower, cell.Verdict.Kind, cell.Words)
 				require.NotNil(t, cell.Verdict.Total, "the last look is made at the end of the run")
 			}
-			require.Empty(t, board.Warnings())
+			require.Empty(t, judging.Warnings())
 		}
 	}
 }
@@ -258,7 +258,7 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 	ratios := map[string]float64{"workers=2": 1.2}
 	torn := workers(4)
 	torn.Matrix.Rounds = 30
-	board := fake{ratios: ratios, spoil: invalidate("workers=1", 3, "pinned elsewhere")}.play(t, torn, 30)
+	judging := fake{ratios: ratios, spoil: invalidate("workers=1", 3, "pinned elsewhere")}.play(t, torn, 30)
 	last := 0
 	for _, s := range torn.Samples {
 		if s.Cell == 1 {
@@ -274,13 +274,13 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 		assert.Equal(t, 27, torn.Cells[i].Verdict.Rounds, "their blocks were those with the torn ones")
 	}
 	assert.Equal(t, stats.Slower, torn.Cells[2].Verdict.Kind)
-	standing := board.Standing()
-	assert.Equal(t, len(torn.Samples)-3, standing.Samples)
-	assert.False(t, standing.Cells[1].Open)
-	assert.Equal(t, cell.Verdict, &standing.Cells[1].Verdict)
-	require.Len(t, board.Warnings(), 1)
+	interim := judging.Interim()
+	assert.Equal(t, len(torn.Samples)-3, interim.Samples)
+	assert.False(t, interim.Cells[1].Open)
+	assert.Equal(t, cell.Verdict, &interim.Cells[1].Verdict)
+	require.Len(t, judging.Warnings(), 1)
 	assert.Equal(t, "cell --workers 1 was given up after 3 invalid samples in a row: pinned elsewhere",
-		board.Warnings()[0].Message)
+		judging.Warnings()[0].Message)
 
 	// A cell without a valid sample has no times, and is judged by no other figure.
 	never := withCPU(workers(4))
@@ -295,10 +295,10 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 
 	// Where no cell is left, nothing is left to compare.
 	none := workers(2)
-	board = fake{spoil: invalidate("workers=1", 0, "pinned elsewhere")}.play(t, none, 9)
-	assert.True(t, board.Done())
-	assert.False(t, board.Compares())
-	assert.Equal(t, 3, board.Rounds())
+	judging = fake{spoil: invalidate("workers=1", 0, "pinned elsewhere")}.play(t, none, 9)
+	assert.True(t, judging.Done())
+	assert.False(t, judging.Compares())
+	assert.Equal(t, 3, judging.Rounds())
 	assert.False(t, fake{}.play(t, workers(2), 1).Done())
 }
 
@@ -324,14 +324,14 @@ func TestFewInvalidSamplesAreNoDoubt(t *testing.T) {
 func TestBaselineIsGivenUp(t *testing.T) {
 	run := workers(3)
 	run.Matrix.Rounds = 60
-	board := fake{ratios: map[string]float64{"workers=1": 1.2}, spoil: invalidate("workers=0", 30, "no such CPU")}.play(t, run, 60)
-	require.True(t, board.Done())
-	assert.False(t, board.Compares())
-	assert.Equal(t, 31, board.Rounds())
+	judging := fake{ratios: map[string]float64{"workers=1": 1.2}, spoil: invalidate("workers=0", 30, "no such CPU")}.play(t, run, 60)
+	require.True(t, judging.Done())
+	assert.False(t, judging.Compares())
+	assert.Equal(t, 31, judging.Rounds())
 	assert.Equal(t, "can't tell: 3 of 63 samples of the baseline are invalid: no such CPU", run.Cells[1].Words)
 	assert.Equal(t, 60, run.Cells[0].Summary.Samples)
-	assert.Empty(t, board.Standing().Running)
-	assert.Equal(t, result.Slot{}, board.Next())
+	assert.Empty(t, judging.Interim().Running)
+	assert.Equal(t, result.Slot{}, judging.Next())
 }
 
 // Each row of a combination of flags is compared with the same row of the baseline, and all share one error rate.
@@ -342,8 +342,8 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 	}
 	run.Matrix.Rounds = 60
 	ratios := map[string]float64{"workers=1": 1.2, "workers=2": 1, "workers=3": 5, "workers=4": 5, "workers=5": 4}
-	board := fake{ratios: ratios, spoil: uses(nil)}.play(t, run, 60)
-	require.True(t, board.Done())
+	judging := fake{ratios: ratios, spoil: uses(nil)}.play(t, run, 60)
+	require.True(t, judging.Done())
 	kinds := make([]stats.Kind, 6)
 	for i, cell := range run.Cells {
 		if cell.Verdict != nil {
@@ -416,9 +416,9 @@ func TestAnswersAgree(t *testing.T) {
 	} {
 		run := workers(3)
 		for run.Seed = 1; ; run.Seed++ { // until workers=1 comes first
-			board, err := matrix.NewBoard(run, nil)
+			judging, err := matrix.NewJudging(run, nil)
 			require.NoError(t, err)
-			if board.Next().Cell == 1 {
+			if judging.Next().Cell == 1 {
 				break
 			}
 		}
@@ -436,12 +436,12 @@ func TestAnswersAgree(t *testing.T) {
 // Cells leave when they are decided, and the run is done when none is left.
 func TestJudge(t *testing.T) {
 	run := workers(3)
-	board := fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 500)
-	require.True(t, board.Done())
-	rounds := board.Rounds()
+	judging := fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 500)
+	require.True(t, judging.Done())
+	rounds := judging.Rounds()
 	assert.Less(t, rounds, 500)
 	assert.GreaterOrEqual(t, rounds, matrix.LeastRounds)
-	for _, cell := range board.Standing().Cells {
+	for _, cell := range judging.Interim().Cells {
 		assert.False(t, cell.Open, cell.Name)
 	}
 	baseline, slower, same := run.Cells[0], run.Cells[1], run.Cells[2]
@@ -463,10 +463,10 @@ func TestJudge(t *testing.T) {
 func TestStanding(t *testing.T) {
 	run := workers(3) // 4 samples a round, 0.1 s each
 	run.Matrix.Rounds = 10
-	board := fake{}.play(t, run, 5)
-	require.NoError(t, fake{}.step(board, run))
-	s := board.Standing()
-	assert.Equal(t, run.Cells[board.Next().Cell].Name, s.Running)
+	judging := fake{}.play(t, run, 5)
+	require.NoError(t, fake{}.step(judging, run))
+	s := judging.Interim()
+	assert.Equal(t, run.Cells[judging.Next().Cell].Name, s.Running)
 	assert.Equal(t, 21, s.Samples)
 	assert.Equal(t, 5, s.Rounds)
 	assert.Equal(t, 10, s.Planned)
@@ -482,9 +482,9 @@ func TestStanding(t *testing.T) {
 	assert.Equal(t, "--workers 1", s.Cells[1].Name)
 	assert.InDelta(t, 0.1, s.Cells[1].Seconds, 0.002)
 
-	empty, err := matrix.NewBoard(workers(3), nil)
+	empty, err := matrix.NewJudging(workers(3), nil)
 	require.NoError(t, err)
-	assert.Zero(t, empty.Standing().Cells[1].Seconds)
+	assert.Zero(t, empty.Interim().Cells[1].Seconds)
 }
 
 // The remaining time never exceeds the budget, and is not known before there is something to estimate it from.
@@ -511,13 +511,13 @@ func TestStandingLeft(t *testing.T) {
 	} {
 		run := workers(3)
 		run.Matrix.Budget, run.Matrix.Rounds = c.budget, c.planned
-		assert.InDelta(t, c.want, c.f.play(t, run, c.taken).Standing().Left, 1e-9, name)
+		assert.InDelta(t, c.want, c.f.play(t, run, c.taken).Interim().Left, 1e-9, name)
 	}
 
 	run := workers(3)
 	run.Matrix.Margin = 0.006 // about the noise
 	f := fake{ratios: map[string]float64{"workers=1": 1.003}}
-	s := f.play(t, run, 16).Standing()
+	s := f.play(t, run, 16).Interim()
 	more := 0.0
 	for _, cell := range s.Cells {
 		assert.Equal(t, cell.Verdict.MoreRounds > 0, cell.Verdict.MoreSeconds > 0)

@@ -11,8 +11,8 @@ import (
 	"gorun/internal/result"
 )
 
-// Around has the user's commands around the samples of a cell, which are neither timed nor placed. nil: none.
-type Around struct {
+// Hooks has the user's commands around the samples of a cell, which are neither timed nor placed. nil: none.
+type Hooks struct {
 	Setup    []string `json:"setup,omitempty"`    // once, before the first sample
 	Prepare  []string `json:"prepare,omitempty"`  // before each sample
 	Conclude []string `json:"conclude,omitempty"` // after each sample
@@ -91,7 +91,7 @@ func (s *sampler) each(of func(Cell) []string) (commands [][]string) {
 }
 
 var (
-	_ experiment.Preparer         = (*sampler)(nil)
-	_ experiment.Surrounded[Cell] = (*sampler)(nil)
-	_ experiment.Ender            = (*sampler)(nil)
+	_ experiment.Preparer     = (*sampler)(nil)
+	_ experiment.Hooked[Cell] = (*sampler)(nil)
+	_ experiment.Ender        = (*sampler)(nil)
 )

@@ -9,8 +9,8 @@ import (
 	"gorun/internal/result"
 )
 
-// Figure is one of the figures that a run judges.
-type Figure struct {
+// Comparand is one of the figures that a run judges.
+type Comparand struct {
 	result.Figure // Column is "" for wall seconds
 	// Of returns the figure of a sample as a time, in seconds: of the whole sample or of one operation. For a metric it
 	// returns the figure, or its inverse if higher is better: the inverse of operations per second is the time of one.
@@ -23,7 +23,7 @@ type Figure struct {
 
 // judgedBy returns the sample as judged by this figure: invalid if it lacks the figure. The experiment ensures that samples
 // have the deciding figure.
-func (f Figure) judgedBy(s result.Sample) result.Sample {
+func (f Comparand) judgedBy(s result.Sample) result.Sample {
 	if invalid(s) || f.decides || f.known(s) {
 		return s
 	}
@@ -33,27 +33,27 @@ func (f Figure) judgedBy(s result.Sample) result.Sample {
 }
 
 // lacks reports whether a sample cannot be judged by this figure.
-func (f Figure) lacks(s result.Sample) bool { return invalid(f.judgedBy(s)) }
+func (f Comparand) lacks(s result.Sample) bool { return invalid(f.judgedBy(s)) }
 
 // has reports whether a sample was taken to its end and can be judged by this figure.
-func (f Figure) has(s result.Sample) bool { return !s.Partial && !f.lacks(s) }
+func (f Comparand) has(s result.Sample) bool { return !s.Partial && !f.lacks(s) }
 
 // known reports whether a sample has the figure.
-func (f Figure) known(s result.Sample) bool {
+func (f Comparand) known(s result.Sample) bool {
 	figure := f.Of(s)
 	return figure > 0 && figure <= math.MaxFloat64
 }
 
 func invalid(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }
 
-// Figures returns the judged figures of a run; the first decides when it stops. The columns are those of the run's
+// Comparands returns the judged figures of a run; the first decides when it stops. The columns are those of the run's
 // experiment.
-func Figures(m *result.Matrix, columns column.List) ([]Figure, error) {
-	figures := []Figure{{Of: func(s result.Sample) float64 { return s.Seconds }}}
-	if m.Datum != "" {
-		c, found := columns.Find(m.Datum)
+func Comparands(m *result.Matrix, columns column.List) ([]Comparand, error) {
+	figures := []Comparand{{Of: func(s result.Sample) float64 { return s.Seconds }}}
+	if m.Compared != "" {
+		c, found := columns.Find(m.Compared)
 		if !found {
-			return nil, fmt.Errorf("the cells are compared by %s, which this gorun does not know", m.Datum)
+			return nil, fmt.Errorf("the cells are compared by %s, which this gorun does not know", m.Compared)
 		}
 		figures[0] = figureOf(c, m.Better == result.Higher)
 	}
@@ -71,7 +71,7 @@ func Figures(m *result.Matrix, columns column.List) ([]Figure, error) {
 }
 
 // family returns how many of the figures are of a family.
-func family(figures []Figure, second bool) (n int) {
+func family(figures []Comparand, second bool) (n int) {
 	for _, f := range figures {
 		if f.Second == second {
 			n++
@@ -80,8 +80,8 @@ func family(figures []Figure, second bool) (n int) {
 	return n
 }
 
-func figureOf(c column.Column, rate bool) Figure {
-	f := Figure{
+func figureOf(c column.Column, rate bool) Comparand {
+	f := Comparand{
 		Figure: result.Figure{Column: c.Name, Label: c.Label}, rate: rate,
 		amount: c.Unit != column.Seconds && c.Unit != column.Nanoseconds,
 	}

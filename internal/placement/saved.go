@@ -13,18 +13,18 @@ import (
 	"gorun/internal/linux"
 )
 
-// guard records the settings of this process's threads before a setting changes them, and restores them.
-type guard struct {
+// saved records the settings of this process's threads before a setting changes them, and restores them.
+type saved struct {
 	first   map[int]*Setting // by TID
 	process *Setting         // of the main thread: restored on threads that were started later
 }
 
-func newGuard(asked *Setting) (*guard, error) {
+func save(asked *Setting) (*saved, error) {
 	tids, err := linux.Tasks()
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{first: make(map[int]*Setting, len(tids))}
+	g := &saved{first: make(map[int]*Setting, len(tids))}
 	for _, tid := range tids {
 		s, err := asked.current(tid)
 		if errors.Is(err, syscall.ESRCH) {
@@ -41,7 +41,7 @@ func newGuard(asked *Setting) (*guard, error) {
 	return g, nil
 }
 
-func (g *guard) want(tid int) *Setting {
+func (g *saved) want(tid int) *Setting {
 	if s, ok := g.first[tid]; ok {
 		return s
 	}
@@ -51,7 +51,7 @@ func (g *guard) want(tid int) *Setting {
 // ApplyAll applies the setting to every thread of this process, reads it back, and returns when all threads have it; new
 // threads inherit it. The returned function restores every thread. A memory policy cannot be applied to another thread.
 func (s *Setting) ApplyAll() (restore func() error, err error) {
-	g, err := newGuard(s)
+	g, err := save(s)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func Confine(cpus cpuset.Set) (restore func() error, err error) {
 
 // restore restores every thread. One that cannot be restored (lowering a nice value needs a
 // privilege) is ended. It returns an error for what could not be undone.
-func (g *guard) restore() error {
+func (g *saved) restore() error {
 	const rounds = 40
 	var stuck map[int]error
 	for round := range rounds {

@@ -12,35 +12,35 @@ import (
 	"gorun/internal/result"
 )
 
-// The displayed course of a run, with a fake clock.
-func TestTallyOfACourse(t *testing.T) {
+// The displayed extent of a run, with a fake clock.
+func TestLiveState(t *testing.T) {
 	at := time.Unix(0, 0)
-	var tally tally
-	tally.begin(func() time.Time { return at })
+	var state liveState
+	state.begin(func() time.Time { return at })
 	pass := func(seconds float64) { at = at.Add(time.Duration(seconds * float64(time.Second))) }
-	read := func() result.Live { return tally.combined(func() result.Live { return result.Live{} }) }
+	read := func() result.Live { return state.combined(func() result.Live { return result.Live{} }) }
 
 	pass(7) // it prepares
 	live := read()
 	assert.InDelta(t, 7, live.Elapsed, 1e-9)
 	assert.Nil(t, live.Left, "nothing is planned yet")
 
-	tally.plan(result.Course{Samples: 4, Budget: 100}, 30) // it took 30 s before a resume
+	state.plan(result.Extent{Samples: 4, Budget: 100}, 30) // it took 30 s before a resume
 	pass(5)
 	assert.InDelta(t, 35, read().Elapsed, 1e-9)
 	require.NotNil(t, read().Left)
 	assert.InDelta(t, 65, *read().Left, 1e-9, "until the budget")
-	tally.add(result.Sample{Seconds: 5})
+	state.add(result.Sample{Seconds: 5})
 	assert.InDelta(t, 65, *read().Left, 1e-9, "less than three more such samples")
-	assert.Equal(t, 1, read().Taken.Samples)
+	assert.Equal(t, 1, read().Totals.Samples)
 
-	tally.setStanding(result.Standing{Left: -1})
+	state.setInterim(result.Interim{Left: -1})
 	assert.Nil(t, read().Left, "a matrix knows better")
-	tally.setStanding(result.Standing{Left: 12})
+	state.setInterim(result.Interim{Left: 12})
 	assert.InDelta(t, 12, *read().Left, 1e-9)
 
 	assert.False(t, read().Finished)
-	tally.end()
+	state.end()
 	pass(1000) // it lingers
 	live = read()
 	assert.True(t, live.Finished)
@@ -53,14 +53,14 @@ func TestTallyOfMigrations(t *testing.T) {
 	type figures struct {
 		Migrations *result.Migrations `json:"migrations,omitempty"`
 	}
-	tally := tally{columns: column.Of[figures]()}
+	state := liveState{columns: column.Of[figures]()}
 	counted := uint64(9)
-	tally.add(result.Sample{Quality: result.Quality{Signals: result.Signals{Migrations: &counted}}})
+	state.add(result.Sample{Quality: result.Quality{Signals: result.Signals{Migrations: &counted}}})
 	var read result.Sample
 	text := `{"values":{"migrations":{"total":10,"same_core":1,"same_llc":2,"same_node":3,"cross_node":4}}}`
 	require.NoError(t, json.Unmarshal([]byte(text), &read))
-	tally.add(read)
+	state.add(read)
 	assert.Equal(t, map[string]uint64{
 		"same-core": 1, "same-llc": 2, "same-node": 3, "cross-node": 4, result.UnknownRelation: counted,
-	}, tally.work.Taken.Migrations)
+	}, state.work.Totals.Migrations)
 }

@@ -12,11 +12,11 @@ import (
 	"gorun/internal/stats"
 )
 
-// Board is a matrix in progress. It decides which sample is taken next, records it, and judges. The same samples give
+// Judging is a matrix in progress. It decides which sample is taken next, records it, and judges. The same samples give
 // the same verdicts, whether they are new or read from a journal.
-type Board struct {
+type Judging struct {
 	run     *result.Run
-	figures []Figure // the judged figures; the first decides which samples are taken
+	figures []Comparand // the judged figures; the first decides which samples are taken
 	groups  []group
 	at      []place                  // of each cell
 	rounds  int                      // complete ones
@@ -30,24 +30,24 @@ type Board struct {
 	ended   float64                  // elapsed seconds at the end of the last complete round
 	took    float64                  // seconds that the last complete round took
 	last    float64                  // elapsed seconds of the last sample
-	cells   []result.StandingCell    // as they stood after looked rounds
+	cells   []result.InterimCell     // as they stood after looked rounds
 	looked  int
 }
 
 // group holds the cells that are compared with one baseline.
 type group struct {
-	races    []*stats.Race // by figure
-	cells    []int         // indices in the run, by their numbers in a race
-	baseline int           // index in the run
+	judges   []*stats.Judge // by figure
+	cells    []int          // indices in the run, by their numbers for the judges
+	baseline int            // index in the run
 }
 
-// race returns the race of the figure that decides which samples are taken. The others have the same rounds and blocks.
-func (g group) race() *stats.Race { return g.races[0] }
+// judge returns the judge of the figure that decides which samples are taken. The others have the same rounds and blocks.
+func (g group) judge() *stats.Judge { return g.judges[0] }
 
-// place is a cell's group and its number in the group's races.
+// place is a cell's group and its number in the group's judges.
 type place struct{ group, cell int }
 
-// block is one block of a round. Its cells are numbered as in the group's race.
+// block is one block of a round. Its cells are numbered as in the group's judge.
 type block struct {
 	group int
 	cells []int
@@ -73,28 +73,28 @@ func Canonical(c result.Cell) string {
 	return strings.Join(words, "\x00")
 }
 
-// NewBoard returns a board without samples, even if the run has some. The run's matrix and cells define what is
+// NewJudging returns a judging without samples, even if the run has some. The run's matrix and cells define what is
 // compared: the cells that they name exist, and a contrast is of two cells with the same baseline. The columns are those of the
 // run's experiment.
-func NewBoard(run *result.Run, columns column.List) (*Board, error) {
-	figures, err := Figures(run.Matrix, columns)
+func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
+	figures, err := Comparands(run.Matrix, columns)
 	if err != nil {
 		return nil, err
 	}
-	b := &Board{
+	b := &Judging{
 		run: run, figures: figures, at: make([]place, len(run.Cells)), faults: make([]Faults, len(figures)),
 		answers: map[string]result.Answer{}, pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)),
 		looked: -1,
 	}
-	if err := b.race(); err != nil {
+	if err := b.assign(); err != nil {
 		return nil, err
 	}
 	b.begin()
 	return b, nil
 }
 
-// race puts each cell into the race of its baseline. All races share one error rate.
-func (b *Board) race() error {
+// assign gives each cell to the judge of its baseline. All judges share one error rate.
+func (b *Judging) assign() error {
 	m := b.run.Matrix
 	for i := range b.run.Cells {
 		baseline := b.run.Against(i)
@@ -113,7 +113,7 @@ func (b *Board) race() error {
 			contents[j] = Canonical(b.run.Cells[cell])
 		}
 		for _, figure := range b.figures {
-			race, err := stats.NewRace(stats.Design{
+			judge, err := stats.NewJudge(stats.Design{
 				Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
 				Comparisons: b.run.Comparisons(figure.Second), Contrasts: contrasts[i],
 				Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: figure.rate,
@@ -122,14 +122,14 @@ func (b *Board) race() error {
 			if err != nil {
 				return err
 			}
-			g.races = append(g.races, race)
+			g.judges = append(g.judges, judge)
 		}
 	}
 	return nil
 }
 
 // contrasts returns the contrasts of the run, by group, with the group's numbers of the cells.
-func (b *Board) contrasts() [][]stats.Contrast {
+func (b *Judging) contrasts() [][]stats.Contrast {
 	contrasts := make([][]stats.Contrast, len(b.groups))
 	for _, c := range b.run.Matrix.Contrasts {
 		a, of := b.at[c.A], b.at[c.B]
@@ -138,8 +138,8 @@ func (b *Board) contrasts() [][]stats.Contrast {
 	return contrasts
 }
 
-// Order describes the schedule of a run with this board's design.
-func (b *Board) Order() result.Order {
+// Order describes the schedule of a run with this judging's design.
+func (b *Judging) Order() result.Order {
 	o := result.Order{
 		Method:     "randomised complete blocks; the baseline and its duplicate have a place in each block",
 		BlockCells: stats.BlockCells,
@@ -151,7 +151,7 @@ func (b *Board) Order() result.Order {
 		g := b.groups[block.group]
 		cells := make([]int, len(block.cells))
 		for i, cell := range block.cells {
-			if cell == g.race().Control() {
+			if cell == g.judge().Control() {
 				cells[i] = len(b.run.Cells) // the duplicate
 				continue
 			}
@@ -163,24 +163,24 @@ func (b *Board) Order() result.Order {
 }
 
 // begin lays out the next round: the blocks of the groups that need one, in random order.
-func (b *Board) begin() {
+func (b *Judging) begin() {
 	b.blocks, b.slots, b.taken = nil, nil, nil
 	for i, g := range b.groups {
 		if b.groupDone(g) {
 			continue
 		}
-		for _, cells := range g.race().Next() {
+		for _, cells := range g.judge().Next() {
 			b.blocks = append(b.blocks, block{i, cells})
 		}
 	}
-	if len(b.groups) > 1 { // those of one race are in random order
+	if len(b.groups) > 1 { // those of one judge are in random order
 		source := rand.New(rand.NewPCG(b.run.Seed, ^uint64(b.rounds)))
 		source.Shuffle(len(b.blocks), func(i, j int) { b.blocks[i], b.blocks[j] = b.blocks[j], b.blocks[i] })
 	}
 	for i, block := range b.blocks {
 		g := b.groups[block.group]
 		for _, cell := range block.cells {
-			slot := result.Slot{Round: b.rounds, Block: i, Control: cell == g.race().Control()}
+			slot := result.Slot{Round: b.rounds, Block: i, Control: cell == g.judge().Control()}
 			if slot.Cell = g.baseline; !slot.Control {
 				slot.Cell = g.cells[cell]
 			}
@@ -190,18 +190,18 @@ func (b *Board) begin() {
 }
 
 // groupDone reports whether more samples of a group are pointless.
-func (b *Board) groupDone(g group) bool { return !b.compares(g) || g.race().Done() }
+func (b *Judging) groupDone(g group) bool { return !b.compares(g) || g.judge().Done() }
 
 // compares reports whether a group has a cell left that can be compared with its baseline.
-func (b *Board) compares(g group) bool {
+func (b *Judging) compares(g group) bool {
 	return !b.givenUp(g.baseline) &&
 		slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.givenUp(cell) })
 }
 
-func (b *Board) givenUp(cell int) bool { return b.faults[0].GivenUp(cell) }
+func (b *Judging) givenUp(cell int) bool { return b.faults[0].GivenUp(cell) }
 
-// Next returns the place of the next sample; the zero Slot when the board is done.
-func (b *Board) Next() result.Slot {
+// Next returns the place of the next sample; the zero Slot when the judging is done.
+func (b *Judging) Next() result.Slot {
 	if b.Done() {
 		return result.Slot{}
 	}
@@ -209,25 +209,25 @@ func (b *Board) Next() result.Slot {
 }
 
 // Between reports whether a round has just ended and the next one has not begun.
-func (b *Board) Between() bool { return len(b.taken) == 0 }
+func (b *Judging) Between() bool { return len(b.taken) == 0 }
 
 // Rounds returns the number of complete rounds.
-func (b *Board) Rounds() int { return b.rounds }
+func (b *Judging) Rounds() int { return b.rounds }
 
 // Round returns the number of samples of the round in progress, or of the next one.
-func (b *Board) Round() int { return len(b.slots) }
+func (b *Judging) Round() int { return len(b.slots) }
 
 // Taken returns the number of samples that the round in progress has.
-func (b *Board) Taken() int { return len(b.taken) }
+func (b *Judging) Taken() int { return len(b.taken) }
 
 // LastRound returns when the last complete round ended and how long it took, in seconds of the run; 0 before the first.
-func (b *Board) LastRound() (ended, took float64) { return b.ended, b.took }
+func (b *Judging) LastRound() (ended, took float64) { return b.ended, b.took }
 
 // Elapsed returns the time of the run up to its last sample, in seconds.
-func (b *Board) Elapsed() float64 { return b.last }
+func (b *Judging) Elapsed() float64 { return b.last }
 
 // Done reports whether more samples are pointless. A round in which the last baseline is given up is not completed.
-func (b *Board) Done() bool {
+func (b *Judging) Done() bool {
 	if b.Between() {
 		return len(b.slots) == 0
 	}
@@ -235,10 +235,10 @@ func (b *Board) Done() bool {
 }
 
 // Compares reports whether a cell is left that can be compared with its baseline.
-func (b *Board) Compares() bool { return slices.ContainsFunc(b.groups, b.compares) }
+func (b *Judging) Compares() bool { return slices.ContainsFunc(b.groups, b.compares) }
 
 // Warnings names the cells that were given up.
-func (b *Board) Warnings() []result.Warning {
+func (b *Judging) Warnings() []result.Warning {
 	names := make([]string, len(b.run.Cells))
 	for i, cell := range b.run.Cells {
 		names[i] = cell.Name
@@ -249,7 +249,7 @@ func (b *Board) Warnings() []result.Warning {
 // Add adds the sample of the slot that Next returned. A block with an invalid sample is not judged, and a cell whose
 // samples are invalid three times in a row leaves the matrix. A sample that the budget cut short is taken again when the
 // run is resumed.
-func (b *Board) Add(s result.Sample) error {
+func (b *Judging) Add(s result.Sample) error {
 	b.Check(&s)
 	b.last = s.Elapsed
 	if s.Partial {
@@ -273,7 +273,7 @@ func (b *Board) Add(s result.Sample) error {
 }
 
 // Check makes a sample invalid if its work gave another result than the same work before.
-func (b *Board) Check(s *result.Sample) {
+func (b *Judging) Check(s *result.Sample) {
 	if s.Answer == nil || s.Quality.Verdict == result.Invalid {
 		return
 	}
@@ -289,10 +289,10 @@ func (b *Board) Check(s *result.Sample) {
 	}
 }
 
-// complete adds the round to the races, without the blocks that have an invalid sample: leaving out that sample alone
-// would be unfair if samples are invalid because they are slow. The race of a figure also leaves out the blocks in
+// complete gives the round to the judges, without the blocks that have an invalid sample: leaving out that sample alone
+// would be unfair if samples are invalid because they are slow. The judge of a figure also leaves out the blocks in
 // which a sample lacks the figure.
-func (b *Board) complete() error {
+func (b *Judging) complete() error {
 	type part struct {
 		round   stats.Round
 		seconds []float64
@@ -321,12 +321,12 @@ func (b *Board) complete() error {
 	b.took, b.ended = b.last-b.ended, b.last
 	for i, g := range b.groups {
 		for f, of := range parts[i] {
-			if err := g.races[f].Add(of.round, of.seconds); err != nil {
+			if err := g.judges[f].Add(of.round, of.seconds); err != nil {
 				return err
 			}
 			for cell, of := range g.cells {
 				if b.givenUp(of) {
-					g.races[f].Leave(cell)
+					g.judges[f].Leave(cell)
 				}
 			}
 		}
@@ -335,7 +335,7 @@ func (b *Board) complete() error {
 }
 
 // pair records what is compared in a block, unless a sample is invalid.
-func (b *Board) pair(samples []result.Sample) {
+func (b *Judging) pair(samples []result.Sample) {
 	if slices.ContainsFunc(samples, invalid) {
 		return
 	}
@@ -372,7 +372,7 @@ func (b *Board) pair(samples []result.Sample) {
 }
 
 // roundSeconds returns the average duration of a round; 0 before the first is complete.
-func (b *Board) roundSeconds() float64 {
+func (b *Judging) roundSeconds() float64 {
 	if b.rounds == 0 {
 		return 0
 	}
@@ -380,7 +380,7 @@ func (b *Board) roundSeconds() float64 {
 }
 
 // ToFirst returns how many more rounds it takes until each cell certainly has an interval.
-func (b *Board) ToFirst() (rounds int) {
+func (b *Judging) ToFirst() (rounds int) {
 	for _, v := range b.verdicts() {
 		if f := v.decides.Forecast; f != nil && f.Kind == stats.FirstInterval {
 			rounds = max(rounds, f.Rounds)
@@ -389,23 +389,23 @@ func (b *Board) ToFirst() (rounds int) {
 	return rounds
 }
 
-// Standing returns the state of the matrix. The verdicts are those of the last complete round.
-func (b *Board) Standing() result.Standing {
+// Interim returns the state of the matrix. The verdicts are those of the last complete round.
+func (b *Judging) Interim() result.Interim {
 	m := b.run.Matrix
 	if b.looked != b.rounds {
 		b.looked = b.rounds
-		b.cells = make([]result.StandingCell, len(b.run.Cells))
+		b.cells = make([]result.InterimCell, len(b.run.Cells))
 		for i, v := range b.verdicts() {
 			at := b.at[i]
 			g := b.groups[at.group]
-			b.cells[i] = result.StandingCell{
+			b.cells[i] = result.InterimCell{
 				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v.decides, Verdicts: v.others,
 				Seconds: stats.Median(b.samples[i]),
-				Open:    slices.Contains(g.race().Live(), at.cell) && !b.groupDone(g),
+				Open:    slices.Contains(g.judge().Live(), at.cell) && !b.groupDone(g),
 			}
 		}
 	}
-	s := result.Standing{
+	s := result.Interim{
 		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
 		Control: b.unsettled(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
 	}
@@ -416,10 +416,10 @@ func (b *Board) Standing() result.Standing {
 }
 
 // unsettled returns the verdict on the first control that is not settled, or else on the first control.
-func (b *Board) unsettled() stats.Verdict {
-	first := b.groups[0].race().ControlVerdict()
+func (b *Judging) unsettled() stats.Verdict {
+	first := b.groups[0].judge().ControlVerdict()
 	for _, g := range b.groups {
-		if v := g.race().ControlVerdict(); v.Kind != stats.Same {
+		if v := g.judge().ControlVerdict(); v.Kind != stats.Same {
 			return v
 		}
 	}
@@ -427,7 +427,7 @@ func (b *Board) unsettled() stats.Verdict {
 }
 
 // count returns the number of samples that count.
-func (b *Board) count() int {
+func (b *Judging) count() int {
 	n := 0
 	for _, seconds := range b.samples {
 		n += len(seconds)
@@ -436,7 +436,7 @@ func (b *Board) count() int {
 }
 
 // remaining returns an upper bound of the remaining time of the run, in seconds; -1 where it is not known.
-func (b *Board) remaining() float64 {
+func (b *Judging) remaining() float64 {
 	m, round := b.run.Matrix, b.roundSeconds()
 	left := -1.0
 	if m.Budget > 0 {

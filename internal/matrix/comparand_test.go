@@ -14,23 +14,23 @@ import (
 func TestFigures(t *testing.T) {
 	type figures struct{ Metric, NsPerOp float64 }
 	columns := column.List{
-		column.Figure(column.Column{Name: result.DatumMetric}, func(f *figures) float64 { return f.Metric }),
+		column.Figure(column.Column{Name: result.MetricColumn}, func(f *figures) float64 { return f.Metric }),
 		column.Figure(column.Column{Name: "ns_per_op", Unit: column.Nanoseconds}, func(f *figures) float64 { return f.NsPerOp }),
 	}
 	s := result.Sample{Seconds: 3, Values: result.FiguresOf(&figures{4, 5})}
 	for want, m := range map[float64]result.Matrix{
 		3:    {},
-		4:    {Datum: result.DatumMetric, Better: result.Lower},
-		0.25: {Datum: result.DatumMetric, Better: result.Higher},
-		5e-9: {Datum: "ns_per_op"},
+		4:    {Compared: result.MetricColumn, Better: result.Lower},
+		0.25: {Compared: result.MetricColumn, Better: result.Higher},
+		5e-9: {Compared: "ns_per_op"},
 	} {
-		figures, err := matrix.Figures(&m, columns)
+		figures, err := matrix.Comparands(&m, columns)
 		require.NoError(t, err)
 		require.Len(t, figures, 1)
 		assert.InDelta(t, want, figures[0].Of(s), 1e-18)
 	}
-	_, err := matrix.Figures(&result.Matrix{Datum: "other_ns"}, columns)
+	_, err := matrix.Comparands(&result.Matrix{Compared: "other_ns"}, columns)
 	require.EqualError(t, err, "the cells are compared by other_ns, which this gorun does not know")
-	_, err = matrix.Figures(&result.Matrix{Figures: []result.Figure{{Column: "joules", Label: "energy"}}}, columns)
+	_, err = matrix.Comparands(&result.Matrix{Figures: []result.Figure{{Column: "joules", Label: "energy"}}}, columns)
 	require.EqualError(t, err, "the cells are judged by joules, which this gorun does not know")
 }

@@ -33,7 +33,7 @@ func TestNewRaceRefuses(t *testing.T) {
 	} {
 		d := design(1, 3)
 		change(&d)
-		_, err := NewRace(d)
+		_, err := NewJudge(d)
 		assert.EqualError(t, err, want)
 	}
 }
@@ -168,8 +168,8 @@ func TestLeave(t *testing.T) {
 	assert.NotContains(t, slices.Concat(r.Next()...), 2)
 }
 
-// withControl returns a race whose control takes control(round) times as long as the baseline.
-func withControl(t *testing.T, rounds int, control func(round int) float64) *Race {
+// withControl returns a judge whose control takes control(round) times as long as the baseline.
+func withControl(t *testing.T, rounds int, control func(round int) float64) *Judge {
 	d := design(3, 2)
 	d.Rounds = rounds
 	r := newRace(t, d)
@@ -195,7 +195,7 @@ func TestControl(t *testing.T) {
 	r = withControl(t, 30, func(int) float64 { return math.Exp(0.2 * wide.NormFloat64()) })
 	assert.False(t, r.controlled())
 	assert.Equal(t, Slower, r.Verdicts(0)[1].Kind, "a wide control is no reason to doubt a claim")
-	same := func(r *Race) Verdict {
+	same := func(r *Judge) Verdict {
 		n := quiet(5)
 		for range 60 {
 			duplicate := n.next() * math.Exp(0.1*wide.NormFloat64())

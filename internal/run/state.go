@@ -12,53 +12,53 @@ import (
 	"gorun/internal/result"
 )
 
-// tally holds the live state of a run, for progress and metrics: the sums over its samples, and its course.
-type tally struct {
-	mu       sync.Mutex
-	columns  column.List                        // of the experiment
-	count    func(*result.Live, *result.Sample) // of the experiment; nil: none
-	now      func() time.Time
-	work     result.Live // of the samples, and of their processes if they are not this one
-	cpus     int         // of the run
-	course   result.Course
-	begun    time.Time
-	before   float64 // seconds of the run before a resume
-	ended    float64 // seconds of the whole run; 0: it is in progress
-	standing *result.Standing
+// liveState holds the live state of a run, for progress and metrics: the sums over its samples, and its extent.
+type liveState struct {
+	mu      sync.Mutex
+	columns column.List                        // of the experiment
+	count   func(*result.Live, *result.Sample) // of the experiment; nil: none
+	now     func() time.Time
+	work    result.Live // of the samples, and of their processes if they are not this one
+	cpus    int         // of the run
+	extent  result.Extent
+	begun   time.Time
+	before  float64 // seconds of the run before a resume
+	ended   float64 // seconds of the whole run; 0: it is in progress
+	interim *result.Interim
 }
 
 // begin starts the clock.
-func (t *tally) begin(now func() time.Time) { t.now, t.begun = now, now() }
+func (t *liveState) begin(now func() time.Time) { t.now, t.begun = now, now() }
 
-// plan sets the planned course. before is the time that the run took before a resume, in seconds.
-func (t *tally) plan(course result.Course, before float64) {
+// plan sets the planned extent. before is the time that the run took before a resume, in seconds.
+func (t *liveState) plan(extent result.Extent, before float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.course, t.begun, t.before = course, t.now(), before
+	t.extent, t.begun, t.before = extent, t.now(), before
 }
 
 // end marks that no sample follows.
-func (t *tally) end() {
+func (t *liveState) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = t.elapsed()
 }
 
-func (t *tally) elapsed() float64 { return t.before + t.now().Sub(t.begun).Seconds() }
+func (t *liveState) elapsed() float64 { return t.before + t.now().Sub(t.begun).Seconds() }
 
-// setStanding sets the standing of the cells.
-func (t *tally) setStanding(standing result.Standing) {
+// setInterim sets the interim of the cells.
+func (t *liveState) setInterim(interim result.Interim) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.standing = &standing
+	t.interim = &interim
 }
 
 // add counts a sample.
-func (t *tally) add(s result.Sample) {
+func (t *liveState) add(s result.Sample) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := &t.work
-	l.Taken.Add(s, t.migrations(&s))
+	l.Totals.Add(s, t.migrations(&s))
 	if t.count != nil {
 		t.count(l, &s)
 	}
@@ -83,7 +83,7 @@ func (t *tally) add(s result.Sample) {
 }
 
 // migrations returns the migrations of a sample by the relation of the two CPUs; nil if they were not recorded individually.
-func (t *tally) migrations(s *result.Sample) map[string]uint64 {
+func (t *liveState) migrations(s *result.Sample) map[string]uint64 {
 	by := map[string]uint64{}
 	for _, relation := range [...]string{"total", "same-core", "same-llc", "same-node", "cross-node"} {
 		c, found := t.columns.Find("migrations_" + strings.ReplaceAll(relation, "-", "_"))
@@ -102,7 +102,7 @@ func (t *tally) migrations(s *result.Sample) map[string]uint64 {
 }
 
 // childWork returns the work of the samples' processes.
-func (t *tally) childWork() result.Live {
+func (t *liveState) childWork() result.Live {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.work
@@ -112,11 +112,11 @@ func (t *tally) childWork() result.Live {
 
 // combined combines the run's state with the live figures of work. It calls work after it has read the samples, so that
 // the figures include all samples.
-func (t *tally) combined(work func() result.Live) result.Live {
+func (t *liveState) combined(work func() result.Live) result.Live {
 	t.mu.Lock()
 	stands := result.Live{
-		Taken: t.work.Taken.Clone(), RunCPUs: t.cpus, Course: t.course, Elapsed: t.ended, Finished: t.ended > 0,
-		Standing: t.standing,
+		Totals: t.work.Totals.Clone(), RunCPUs: t.cpus, Extent: t.extent, Elapsed: t.ended, Finished: t.ended > 0,
+		Interim: t.interim,
 	}
 	if !stands.Finished {
 		stands.Elapsed = t.elapsed()
@@ -124,15 +124,15 @@ func (t *tally) combined(work func() result.Live) result.Live {
 	t.mu.Unlock()
 
 	l := work()
-	l.Taken, l.RunCPUs, l.Course, l.Standing = stands.Taken, stands.RunCPUs, stands.Course, stands.Standing
+	l.Totals, l.RunCPUs, l.Extent, l.Interim = stands.Totals, stands.RunCPUs, stands.Extent, stands.Interim
 	l.Elapsed, l.Finished = stands.Elapsed, stands.Finished
 	switch {
 	case l.Finished:
 		l.Left = new(float64)
-	case l.Standing == nil:
-		l.Left = l.Course.Left(l.Taken.Samples, l.Elapsed)
-	case l.Standing.Left >= 0:
-		l.Left = &l.Standing.Left
+	case l.Interim == nil:
+		l.Left = l.Extent.Left(l.Totals.Samples, l.Elapsed)
+	case l.Interim.Left >= 0:
+		l.Left = &l.Interim.Left
 	}
 	return l
 }

@@ -23,8 +23,8 @@ type Design struct {
 	Margin    float64  // a smaller difference counts as none: 0.02 is 2%
 	Precision float64  // width of the interval at which a cell is sampled enough; at most the margin
 	Rounds    int      // for every cell; 0: until it is sampled enough
-	// Comparisons is the number of comparisons in all races that share Alpha, including controls and contrasts; 0: this
-	// race is the only one.
+	// Comparisons is the number of comparisons in all judges that share Alpha, including controls and contrasts; 0: this
+	// judge is the only one.
 	Comparisons int
 	Contrasts   []Contrast
 	Rate        bool // the times are inverses of rates, and verdicts give rates
@@ -38,8 +38,8 @@ type Contrast struct{ A, B int }
 // totalShare is the part of α that goes to the totals.
 const totalShare = 0.2
 
-// Race takes the samples of a run, round by round, and decides which cells need more.
-type Race struct {
+// Judge takes the samples of a run, round by round, and decides which cells need more.
+type Judge struct {
 	design      Design
 	order       order
 	live        []int // cells other than the baseline and the control, in canonical order
@@ -86,8 +86,8 @@ func (c comparison) differs() bool {
 	return outside(c.typical.ends()) || outside(c.total.ends())
 }
 
-// NewRace returns an error for cells that cannot be compared: fewer than two, two equal ones, contrasts that do not fit.
-func NewRace(d Design) (*Race, error) {
+// NewJudge returns an error for cells that cannot be compared: fewer than two, two equal ones, contrasts that do not fit.
+func NewJudge(d Design) (*Judge, error) {
 	if len(d.Cells) < 2 {
 		return nil, fmt.Errorf("%d cells cannot be compared: at least 2 are needed", len(d.Cells))
 	}
@@ -100,7 +100,7 @@ func NewRace(d Design) (*Race, error) {
 	}
 	// A cell leaves when its interval is as narrow as the precision, which must be enough to decide.
 	d.Precision = min(d.Precision, d.Margin)
-	r := &Race{
+	r := &Judge{
 		design:      d,
 		order:       order{seed: d.Seed, baseline: d.Baseline, control: len(d.Cells)},
 		grid:        gridFor(d.Precision),
@@ -148,18 +148,18 @@ func checkContrasts(d Design) error {
 }
 
 // Control returns the cell number of the baseline's duplicate.
-func (r *Race) Control() int { return len(r.design.Cells) }
+func (r *Judge) Control() int { return len(r.design.Cells) }
 
 // Rounds returns the number of rounds added so far.
-func (r *Race) Rounds() int { return r.rounds }
+func (r *Judge) Rounds() int { return r.rounds }
 
 // Next returns the order of the next round.
-func (r *Race) Next() Round { return r.order.round(r.rounds, r.live) }
+func (r *Judge) Next() Round { return r.order.round(r.rounds, r.live) }
 
 // Add adds the seconds of the samples of a round that Next returned, in the order in which they were taken. Then the cells
-// that have been sampled enough leave the race. A block with a missing or invalid sample is left out completely: no bet is
+// that have been sampled enough are left out. A block with a missing or invalid sample is left out completely: no bet is
 // made on it. Leaving out that sample alone would be unfair if samples are lost because they are slow.
-func (r *Race) Add(round Round, seconds []float64) error {
+func (r *Judge) Add(round Round, seconds []float64) error {
 	for i, s := range seconds {
 		if !(s > 0 && s <= math.MaxFloat64) {
 			return fmt.Errorf("round %d: sample %d took %v seconds: a time must be positive and finite", r.rounds, i, s)
@@ -205,18 +205,18 @@ func (r *Race) Add(round Round, seconds []float64) error {
 	return nil
 }
 
-// Leave removes a cell from the race, for example one that cannot be run.
-func (r *Race) Leave(cell int) {
+// Leave leaves out a cell from now on, for example one that cannot be run.
+func (r *Judge) Leave(cell int) {
 	r.gone[cell] = true
 	r.live = slices.DeleteFunc(r.live, func(live int) bool { return live == cell })
 }
 
 // Live returns the cells that the next round takes in addition to the baseline and the control, in ascending order.
-func (r *Race) Live() []int { return slices.Sorted(slices.Values(r.live)) }
+func (r *Judge) Live() []int { return slices.Sorted(slices.Values(r.live)) }
 
 // Done reports whether more rounds are pointless: the planned ones were taken, or no cell is live and none waits for
 // the control, or the control differs from the baseline, so that no verdict is possible.
-func (r *Race) Done() bool {
+func (r *Judge) Done() bool {
 	if r.design.Rounds > 0 {
 		return r.rounds >= r.design.Rounds
 	}
@@ -224,13 +224,13 @@ func (r *Race) Done() bool {
 }
 
 // waits reports whether a comparison would be "no difference" if the control's interval were narrow enough.
-func (r *Race) waits() bool {
+func (r *Judge) waits() bool {
 	same := func(c comparison) bool { return c.typical != nil && c.typicalKind(r.design.Margin) == Same }
 	return slices.ContainsFunc(r.comparisons[:r.Control()], same) || slices.ContainsFunc(r.contrasts, same)
 }
 
 // settled reports whether a cell is sampled enough, also for its contrasts.
-func (r *Race) settled(cell int) bool {
+func (r *Judge) settled(cell int) bool {
 	if !r.enough(r.comparisons[cell]) {
 		return false
 	}
@@ -244,7 +244,7 @@ func (r *Race) settled(cell int) bool {
 
 // enough reports whether the typical ratio of a comparison is known, and its total was looked at and does not
 // contradict it.
-func (r *Race) enough(c comparison) bool {
+func (r *Judge) enough(c comparison) bool {
 	if r.design.Rounds > 0 || c.total.looks == 0 {
 		return false
 	}
@@ -260,26 +260,26 @@ func (c comparison) typicalKind(margin float64) Kind {
 }
 
 // doubtful reports whether a verdict of "no difference" would hide a probable difference of the total.
-func (r *Race) doubtful(c comparison) bool {
+func (r *Judge) doubtful(c comparison) bool {
 	return c.typicalKind(r.design.Margin) == Same && c.total.differs(r.design.Margin)
 }
 
 // unsound reports whether the baseline differs from its own duplicate.
-func (r *Race) unsound() bool {
+func (r *Judge) unsound() bool {
 	control := r.comparisons[r.Control()]
 	lo, hi := control.typical.ends()
 	return control.differs() || lo > hi
 }
 
 // controlled reports whether the control's interval is at most as wide as ± margin.
-func (r *Race) controlled() bool {
+func (r *Judge) controlled() bool {
 	lo, hi := r.comparisons[r.Control()].typical.ends()
 	return hi-lo <= 2*r.design.Margin+rounding
 }
 
 // Verdicts returns the verdict on every cell, in the order of the design; the baseline's is empty. roundSeconds is the
 // time that a round takes, for forecasts; 0 if it is not known.
-func (r *Race) Verdicts(roundSeconds float64) []Verdict {
+func (r *Judge) Verdicts(roundSeconds float64) []Verdict {
 	verdicts := make([]Verdict, len(r.design.Cells))
 	for cell := range verdicts {
 		if cell != r.design.Baseline {
@@ -290,7 +290,7 @@ func (r *Race) Verdicts(roundSeconds float64) []Verdict {
 }
 
 // Contrasts returns the verdicts on the contrasts, in the order of the design.
-func (r *Race) Contrasts(roundSeconds float64) []Verdict {
+func (r *Judge) Contrasts(roundSeconds float64) []Verdict {
 	verdicts := make([]Verdict, len(r.contrasts))
 	for i, c := range r.contrasts {
 		verdicts[i] = r.verdict(c).Taking(roundSeconds)
@@ -300,7 +300,7 @@ func (r *Race) Contrasts(roundSeconds float64) []Verdict {
 
 // verdict judges a comparison by its two effects, and then checks the control. A claim of a difference does not need a
 // narrow control: a wide one only makes such claims rarer.
-func (r *Race) verdict(c comparison) Verdict {
+func (r *Judge) verdict(c comparison) Verdict {
 	v := r.measured(c)
 	control := r.comparisons[r.Control()]
 	switch {
