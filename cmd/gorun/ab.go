@@ -14,7 +14,7 @@ func newAB(e env) *cobra.Command {
 	for _, flag := range []string{"name", "command"} {
 		set.Lookup(flag).Hidden = true // the positional arguments are the commands
 	}
-	x.Name, x.Args, x.Words = "ab", "'COMMAND A' 'COMMAND B'… [flags]", false
+	x.Name, x.Args, x.TakesCommand = "ab", "'COMMAND A' 'COMMAND B'… [flags]", false
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.Short = "Compare two commands or more: is this build faster than that one?"
 	cmd.Long = "Samples of all commands take turns in a random order, and each command is judged against the first one.\n" +

@@ -69,10 +69,10 @@ func TestComparedColumns(t *testing.T) {
 func TestJudgedColumns(t *testing.T) {
 	judged := map[string][]string{}
 	for _, x := range rows {
-		for _, figure := range x.Figures(x.Compared) {
+		for _, figure := range x.JudgedColumns(x.Compared) {
 			judged[x.Name] = append(judged[x.Name], figure.Column)
 		}
-		assert.Empty(t, x.Figures(result.MetricColumn), "a command that prints a metric may run for a fixed time")
+		assert.Empty(t, x.JudgedColumns(result.MetricColumn), "a command that prints a metric may run for a fixed time")
 	}
 	assert.Equal(t, map[string][]string{
 		"primes": {"cpu_seconds"}, "exec": {"cpu_seconds"}, "pair": {"cpu_ns_per_loop"},

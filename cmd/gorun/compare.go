@@ -68,7 +68,7 @@ func newCompare(e env) *cobra.Command {
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
 	flags.Lists("across", matrix.Across())
 	flags.Lists("fail-on", matrix.Failures)
-	flags.Words("format", render.Names())
+	flags.Complete("format", render.Names())
 	addFlags(e, cmd, flags)
 	return cmd
 }

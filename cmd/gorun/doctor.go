@@ -38,7 +38,7 @@ func newDoctor(e env) *cobra.Command {
 	flags.StringVar(&o.format, "format", doctor.Formats[0], run.FormatUsage(doctor.Formats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "examine a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.fix, "fix", false, "print commands that change what was found, and how to undo each; none is run")
-	flags.Words("format", doctor.Formats)
+	flags.Complete("format", doctor.Formats)
 	flags.Files("sysroot", "txtar")
 	addFlags(e, cmd, flags)
 	return cmd

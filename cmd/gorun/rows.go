@@ -71,10 +71,10 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(aliases[name], name))
 	})
-	flags.SetInterspersed(!x.Words) // the words after a command's name are its own
+	flags.SetInterspersed(!x.TakesCommand) // the words after a command's name are its own
 	addFlags(e, cmd, set)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	if x.Words {
+	if x.TakesCommand {
 		cmd.ValidArgsFunction = completeCommand(e)
 	}
 	return cmd

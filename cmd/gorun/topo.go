@@ -37,7 +37,7 @@ func newTopo(e env) *cobra.Command {
 	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.capture, "capture", false, "write a description of this machine as a .txtar, for --sysroot")
-	flags.Words("format", render.TopoFormats)
+	flags.Complete("format", render.TopoFormats)
 	flags.Files("sysroot", "txtar")
 	addFlags(e, cmd, flags)
 	return cmd

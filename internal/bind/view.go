@@ -170,7 +170,7 @@ func planTable(plan *result.Plan) []table.Table {
 	}
 	t := table.Of(masks).
 		With("CPUs", func(mask string) table.Value { return table.CPUs(mask) }).
-		With("processes", func(mask string) table.Value { return table.Words{{Text: strings.Join(processes[mask], " ")}} }).
+		With("processes", func(mask string) table.Value { return table.Phrases{{Text: strings.Join(processes[mask], " ")}} }).
 		Table("", "")
 	var order []string
 	for i, bound := range plan.Bind.Order {

@@ -63,11 +63,11 @@ type flags struct {
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.Choice(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+
-		" (default: the most that fit in the budget)", catalog.Words(topology.Pairings[:]))
-	set.Choice(&f.method, "method", Methods[0].Name, "`method` of passing the line: "+catalog.List(Methods[:]), catalog.Words(Methods[:]))
+		" (default: the most that fit in the budget)", catalog.Completions(topology.Pairings[:]))
+	set.Choice(&f.method, "method", Methods[0].Name, "`method` of passing the line: "+catalog.List(Methods[:]), catalog.Completions(Methods[:]))
 	set.StringVar(&f.memNode, "mem-node", "", "`node` of the line's memory: a number, near:DEVICE, near (the first CPU's, or the\n"+
 		"nearest with memory) or far (the farthest from it) (default: where the first CPU's first touch puts it)")
-	set.Words("mem-node", []string{memNear, memFar})
+	set.Complete("mem-node", []string{memNear, memFar})
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {

@@ -50,8 +50,8 @@ func Names[E Entry](entries []E) []string {
 // List returns the names as text: "brute, modulo, trial".
 func List[E Entry](entries []E) string { return strings.Join(Names(entries), ", ") }
 
-// Words returns the words for a shell's completion: a name, a tab, a description.
-func Words[E Entry](entries []E) []string {
+// Completions returns the words for a shell's completion: a name, a tab, a description.
+func Completions[E Entry](entries []E) []string {
 	words := make([]string, len(entries))
 	for i, e := range entries {
 		name, usage := e.Entry()

@@ -24,6 +24,6 @@ func TestCatalog(t *testing.T) {
 	assert.EqualError(t, err, `unknown fruit "plum\tsweet": there are plum, lemon`)
 	assert.Equal(t, []string{"plum", "lemon"}, Names(fruits))
 	assert.Equal(t, "plum, lemon", List(fruits))
-	assert.Equal(t, []string{"plum\tsweet", "lemon\tsour"}, Words(fruits))
-	assert.Empty(t, Words[fruit](nil))
+	assert.Equal(t, []string{"plum\tsweet", "lemon\tsour"}, Completions(fruits))
+	assert.Empty(t, Completions[fruit](nil))
 }

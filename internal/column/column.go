@@ -56,8 +56,8 @@ type Column struct {
 	Bench   string // unit in a benchmark line; "": it is not there. Of a map, if set, the units are the keys
 	Rank    int    // place among the columns of a table of cells; 0: it is not one. Where there is no room, the highest goes first
 	Group   string // title of the table of its own that it is in; "": it is in none
-	// Words stand for values in a benchmark's name, such as "F" for -1.
-	Words map[string]string
+	// ValueNames stand for values in a benchmark's name, such as "F" for -1.
+	ValueNames map[string]string
 	// Repeats: the figure is the number of repetitions of the work, the iterations of a benchmark line.
 	Repeats bool
 
@@ -78,9 +78,9 @@ type Value struct {
 // Known reports whether the sample has the figure.
 func (v Value) Known() bool { return v.Text != "" }
 
-// Figure returns a column that is computed from the figures F. get returns a number, a text, a bool, or a pointer to one
+// Computed returns a column that is computed from the figures F. get returns a number, a text, a bool, or a pointer to one
 // of these; nil and "" are absent.
-func Figure[F, V any](c Column, get func(*F) V) Column {
+func Computed[F, V any](c Column, get func(*F) V) Column {
 	c.own = true
 	return Derived(c, func(s *result.Sample) any {
 		if figures, ok := result.Typed[F](s); ok {

@@ -160,10 +160,10 @@ func (c *Column) read(tag reflect.StructTag) (err error) {
 		}
 	}
 	if words := tag.Get("words"); words != "" {
-		c.Words = map[string]string{}
+		c.ValueNames = map[string]string{}
 		for word := range strings.SplitSeq(words, ",") {
 			value, word, _ := strings.Cut(word, "=")
-			c.Words[value] = word
+			c.ValueNames[value] = word
 		}
 	}
 	c.Meaning = strings.ReplaceAll(tag.Get("is"), "%s", c.Meaning)

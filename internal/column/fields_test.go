@@ -44,7 +44,7 @@ func TestOf(t *testing.T) {
 		"settling_pages": "The pages moved while it settled.", "settling_node": "The node while it settled.", "pages": "The pages moved.",
 	}, names)
 	node, settling := columns.Get("node"), columns.Get("settling_pages")
-	assert.Equal(t, []any{1, "node", "F", Count, true}, []any{node.CSV, node.Key, node.Words["-1"], settling.Unit, settling.Hidden})
+	assert.Equal(t, []any{1, "node", "F", Count, true}, []any{node.CSV, node.Key, node.ValueNames["-1"], settling.Unit, settling.Hidden})
 
 	for text, want := range map[string]map[string]string{
 		`{"node":-1,"ns":2.5,"note":"x","settling":{"pages":3},"settled":{"node":7}}`: {

@@ -42,7 +42,7 @@ func (g scope) placeByDevice(k deviceKind, device string) (Placement, error) {
 
 // completePlacement returns the names of placements that begin with a prefix, each with its words after a tab.
 func completePlacement(m *topology.Machine, prefix string) []string {
-	words := catalog.Words(kinds[:])
+	words := catalog.Completions(kinds[:])
 	for _, p := range newScope(experiment.Machine{Machine: m, CPUs: m.Allowed()}, cpuset.Set{}).placements(nil) {
 		if strings.HasPrefix(p.Name, oneCPU+"-") {
 			words = append(words, p.Name+"\t"+p.Words)

@@ -16,11 +16,11 @@ import (
 // Experiment is `gorun exec`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:     "exec",
-		Args:     "[flags] -- COMMAND [ARGS…]",
-		Words:    true,
-		Short:    "Run your own command in a placement, or compare placements for it",
-		Question: "How long does this command take, and what does it use?",
+		Name:         "exec",
+		Args:         "[flags] -- COMMAND [ARGS…]",
+		TakesCommand: true,
+		Short:        "Run your own command in a placement, or compare placements for it",
+		Question:     "How long does this command take, and what does it use?",
 		Long: "The command runs with the CPUs, memory policy, scheduling policy, nice value and GOMAXPROCS that the flags request,\n" +
 			"each read back first. gorun replaces itself by the command, so that input, output, signals and exit code are its\n" +
 			"own; with --stat gorun waits for it and prints on stderr what it used. Exit codes of gorun itself are those\n" +

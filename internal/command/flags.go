@@ -75,8 +75,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	set.Group("Command")
 	set.On("device", (*topology.Machine).CompleteDevices)
-	set.Lists("placements", append([]string{"auto\tall that can matter here"}, catalog.Words(kinds[:])...))
-	set.Words("better", []string{result.Lower, result.Higher})
+	set.Lists("placements", append([]string{"auto\tall that can matter here"}, catalog.Completions(kinds[:])...))
+	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &f.timeout, "timeout", 0, math.MaxInt64)
 }
 

@@ -47,7 +47,7 @@ func (f *flags) parseMetrics() error {
 			return hint.Usage(hint.With(errors.New("--metric needs to know whether a lower or a higher figure is better"),
 				"add --better higher or --better lower"))
 		case i > 0:
-			f.judged.Figures = append(f.judged.Figures, result.Figure{
+			f.judged.Figures = append(f.judged.Figures, result.JudgedColumn{
 				Column: metricColumn(i), Label: cmp.Or(metric.label(), fmt.Sprintf("metric %d", i+1)), Better: directions[i],
 			})
 		}

@@ -37,7 +37,7 @@ func (p *Placing) Register(set *experiment.FlagSet) {
 	set.Sched(&p.sched, "")
 	set.IntVar(&p.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
 	set.On("placement", completePlacement)
-	set.Words("mempolicy", linux.MempolicyUsages())
+	set.Complete("mempolicy", linux.MempolicyUsages())
 	experiment.Bound(set, &p.gomaxprocs, "gomaxprocs", 0, math.MaxInt)
 }
 

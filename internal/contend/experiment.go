@@ -81,7 +81,7 @@ const (
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	experiment.Parsed(set, &f.op, &f.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+catalog.List(Ops[:]), parseOps)
-	set.Choice(&f.load, "load", Loads[0].Name, "load `pattern`: "+catalog.List(Loads[:]), catalog.Words(Loads[:]))
+	set.Choice(&f.load, "load", Loads[0].Name, "load `pattern`: "+catalog.List(Loads[:]), catalog.Completions(Loads[:]))
 	set.Uint64Var(&f.count, "count", 0, "operations of each thread (0: run for --time)")
 	set.DurationVar(&f.time, "time", defaultTime,
 		"how long a row lasts; windows in which not all threads ran do not count")
@@ -102,10 +102,10 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.rows, "rows", "", "measure only these `rows` of the plan, numbered from 0")
 	set.Group("Memory", "dist", "dist-bytes", "mem-node")
 	set.Group("Work")
-	set.Lists("op", catalog.Words(Ops[:]))
+	set.Lists("op", catalog.Completions(Ops[:]))
 	experiment.Bound(set, &f.count, "count", 1, math.MaxUint64)
 	experiment.Bound(set, &f.window, "window", LeastWindow, math.MaxInt64)
-	set.Words("variant", Variants("arm64"))
+	set.Complete("variant", Variants("arm64"))
 	f.given = set.Changed
 }
 

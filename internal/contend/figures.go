@@ -36,7 +36,7 @@ type Figures struct {
 }
 
 var (
-	columns = column.Of[Figures]().After("dist_bytes", column.Figure(column.Column{
+	columns = column.Of[Figures]().After("dist_bytes", column.Computed(column.Column{
 		Name: "dist", Meaning: "The distance of --dist, in the unit of dist_by.",
 	}, func(f *Figures) *int {
 		if f.DistBy == "" {

@@ -71,7 +71,7 @@ func (r *Report) tables() (tables []table.Table) {
 				if c.Remedy != "" {
 					text += "; " + c.Remedy
 				}
-				return table.Words{{Text: text}}
+				return table.Phrases{{Text: text}}
 			}).
 			Table(string(area), area.title()))
 	}

@@ -76,13 +76,13 @@ func (f *FlagSet) Nice(p **int, whose string) {
 // Sched adds the flag --sched; whose is "", or " of …", for what gets the policy.
 func (f *FlagSet) Sched(p **linux.Sched, whose string) {
 	f.Var(optional[linux.Sched]{p, linux.ParseSched, "string"}, "sched", "scheduling `policy`"+whose+": "+strings.Join(linux.PolicyUsages(), ", "))
-	f.Words("sched", linux.PolicyUsages())
+	f.Complete("sched", linux.PolicyUsages())
 }
 
 // Choice adds a flag that takes one of these words, which also complete it; a description may follow each after a tab.
 func (f *FlagSet) Choice(p *string, name, value, usage string, words []string) {
 	f.StringVar(p, name, value, usage)
-	f.Words(name, words)
+	f.Complete(name, words)
 	var names []string
 	for _, word := range words {
 		word, _, _ := strings.Cut(word, "\t")

@@ -18,10 +18,10 @@ import (
 
 // Text holds the texts of an experiment on the command line.
 type Text struct {
-	Name  string // of the command
-	Args  string // after the name in the usage line: "{A B | --auto} [LOOPS]"
-	Words bool   // the words after the flags are the user's command; words in it that begin with a dash are not flags
-	Short string
+	Name         string // of the command
+	Args         string // after the name in the usage line: "{A B | --auto} [LOOPS]"
+	TakesCommand bool   // the words after the flags are the user's command; words in it that begin with a dash are not flags
+	Short        string
 	// Question is what a run with the experiment's own rows answers.
 	Question string
 	Long     string
@@ -68,7 +68,7 @@ type Cell[C any] struct {
 	Repeats     int                    // of its work in a sample, if that was found before the plan; 0: not known
 	Program     string                 // hash of the program that it runs, if a run must not continue with another one; "": any
 	Against     string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
-	Second      []result.Figure        // that this cell can have, of the second family
+	Second      []result.JudgedColumn  // that this cell can have, of the second family
 }
 
 // Resolution is one combination of flags, resolved on a machine.
@@ -93,7 +93,7 @@ type Resolution[C any] struct {
 type ComparedBy struct {
 	Column  string // the column that decides when the run stops
 	Better  string // result.Lower or result.Higher
-	Figures []result.Figure
+	Figures []result.JudgedColumn
 }
 
 // Labels are those of the metric gorun_run_info.
@@ -262,14 +262,14 @@ func Define[C any](d Definition[C]) Experiment {
 	return x
 }
 
-// Figures returns the additional figures that are judged if cells are compared by datum, which is none for a datum other than
+// JudgedColumns returns the additional figures that are judged if cells are compared by datum, which is none for a datum other than
 // the experiment's own.
-func (x Definition[C]) Figures(datum string) (figures []result.Figure) {
+func (x Definition[C]) JudgedColumns(datum string) (figures []result.JudgedColumn) {
 	if datum != x.Compared {
 		return nil
 	}
 	for _, c := range x.AlsoJudged {
-		figures = append(figures, result.Figure{Column: c.Name, Label: c.Label})
+		figures = append(figures, result.JudgedColumn{Column: c.Name, Label: c.Label})
 	}
 	return figures
 }

@@ -103,8 +103,8 @@ type Completion struct {
 	Files []string                                        // extensions
 }
 
-// Words completes a flag from a fixed list; a description may follow each word after a tab.
-func (f *FlagSet) Words(flag string, words []string) {
+// Complete completes a flag from a fixed list; a description may follow each word after a tab.
+func (f *FlagSet) Complete(flag string, words []string) {
 	f.WordsOf(flag, func() []string { return words })
 }
 

@@ -72,7 +72,7 @@ type benchmark struct {
 	procs   int // of --cpu; 0: it was not given
 	repeats int // in each sample
 	limit   time.Duration
-	judged  []result.Figure // of its own units
+	judged  []result.JudgedColumn // of its own units
 }
 
 // workTree is the name of the side that is not the base.

@@ -16,7 +16,7 @@ import (
 var declared = lazy.Regexp(`(?m)^Unit\s+(\S+)\s(?:.*\s)?better=(higher|lower)\b`)
 
 // judged returns the own figures of a result that can be judged: those with a known direction. output is that of the test binary.
-func (l Figures) judged(output []byte) (figures []result.Figure) {
+func (l Figures) judged(output []byte) (figures []result.JudgedColumn) {
 	better := map[string]string{}
 	for _, match := range declared().FindAllSubmatch(output, -1) {
 		better[string(match[1])] = string(match[2])
@@ -27,7 +27,7 @@ func (l Figures) judged(output []byte) (figures []result.Figure) {
 			direction = usual(unit)
 		}
 		if direction != "" && unit != throughput {
-			figures = append(figures, result.Figure{Column: own.Name + "_" + unit, Label: unit, Better: direction})
+			figures = append(figures, result.JudgedColumn{Column: own.Name + "_" + unit, Label: unit, Better: direction})
 		}
 	}
 	return figures

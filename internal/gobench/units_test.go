@@ -26,7 +26,7 @@ func TestJudgedUnits(t *testing.T) {
 	output := "Unit widgets/op better=higher\nUnit hits/op assume=exact better=lower\nUnit nothing/op better=\n" +
 		"BenchmarkA\nBenchmarkA-2 \t 10 \t 5 ns/op \t 3 MB/s \t 7 p99-ns \t 42 widgets/op \t 2 hits/op \t 1 nothing/op\n"
 	l := parse([]byte(output), "BenchmarkA")[0].lines[0]
-	assert.Equal(t, []result.Figure{
+	assert.Equal(t, []result.JudgedColumn{
 		{Column: "own_hits/op", Label: "hits/op", Better: result.Lower},
 		{Column: "own_p99-ns", Label: "p99-ns", Better: result.Lower},
 		{Column: "own_widgets/op", Label: "widgets/op", Better: result.Higher},

@@ -146,13 +146,13 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 		}
 		add(of.name, of.setting, median(of.before, nsPerOp), median(of.after, nsPerOp), view.CellPhrases(run, of.cell, shape.Verbose))
 		for _, c := range own.Keys(slices.Concat(of.after, of.before)) {
-			add("  "+c.Bench, "", median(of.before, c), median(of.after, c), table.Words{ownWords(run, of.cell, c, shape.Verbose)})
+			add("  "+c.Bench, "", median(of.before, c), median(of.after, c), table.Phrases{ownWords(run, of.cell, c, shape.Verbose)})
 		}
 		for _, c := range allocations {
 			was, is := boundsOf(of.before, c), boundsOf(of.after, c)
 			if shape.Verbose && is.samples > 0 && was.samples > 0 {
 				add("  "+c.Bench, "", table.Text(was.String()), table.Text(is.String()),
-					table.Words{{Text: cmp.Or(is.change(was), "the same"), Tone: table.Faint}})
+					table.Phrases{{Text: cmp.Or(is.change(was), "the same"), Tone: table.Faint}})
 			}
 		}
 		if note := layoutNote(run, of); note != "" {
@@ -177,7 +177,7 @@ func ownWords(run *result.Run, cell int, c column.Column, verbose bool) table.Ph
 		return table.Phrase{Text: view.VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)}
 	}
 	why := "not judged: no direction is known"
-	if c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.Figure) bool { return f.Column == c.Name }) {
+	if c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.JudgedColumn) bool { return f.Column == c.Name }) {
 		why = "not judged: it follows from ns/op"
 	}
 	return table.Phrase{Text: why, Tone: table.Faint}

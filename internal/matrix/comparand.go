@@ -11,7 +11,7 @@ import (
 
 // Comparand is one of the figures that a run judges.
 type Comparand struct {
-	result.Figure // Column is "" for wall seconds
+	result.JudgedColumn // Column is "" for wall seconds
 	// Of returns the figure of a sample as a time, in seconds: of the whole sample or of one operation. For a metric it
 	// returns the figure, or its inverse if higher is better: the inverse of operations per second is the time of one.
 	// Without the figure, the result is not a positive number.
@@ -64,7 +64,7 @@ func Comparands(m *result.Matrix, columns column.List) ([]Comparand, error) {
 			return nil, fmt.Errorf("the cells are judged by %s, which this gorun does not know", f.Column)
 		}
 		figure := figureOf(c, cmp.Or(f.Better, string(c.Better)) == result.Higher)
-		figure.Figure = f
+		figure.JudgedColumn = f
 		figures = append(figures, figure)
 	}
 	return figures, nil
@@ -82,7 +82,7 @@ func family(figures []Comparand, second bool) (n int) {
 
 func figureOf(c column.Column, rate bool) Comparand {
 	f := Comparand{
-		Figure: result.Figure{Column: c.Name, Label: c.Label}, rate: rate,
+		JudgedColumn: result.JudgedColumn{Column: c.Name, Label: c.Label}, rate: rate,
 		amount: c.Unit != column.Seconds && c.Unit != column.Nanoseconds,
 	}
 	f.Of = func(s result.Sample) float64 {

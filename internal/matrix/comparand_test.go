@@ -14,8 +14,8 @@ import (
 func TestFigures(t *testing.T) {
 	type figures struct{ Metric, NsPerOp float64 }
 	columns := column.List{
-		column.Figure(column.Column{Name: result.MetricColumn}, func(f *figures) float64 { return f.Metric }),
-		column.Figure(column.Column{Name: "ns_per_op", Unit: column.Nanoseconds}, func(f *figures) float64 { return f.NsPerOp }),
+		column.Computed(column.Column{Name: result.MetricColumn}, func(f *figures) float64 { return f.Metric }),
+		column.Computed(column.Column{Name: "ns_per_op", Unit: column.Nanoseconds}, func(f *figures) float64 { return f.NsPerOp }),
 	}
 	s := result.Sample{Seconds: 3, Values: result.FiguresOf(&figures{4, 5})}
 	for want, m := range map[float64]result.Matrix{
@@ -31,6 +31,6 @@ func TestFigures(t *testing.T) {
 	}
 	_, err := matrix.Comparands(&result.Matrix{Compared: "other_ns"}, columns)
 	require.EqualError(t, err, "the cells are compared by other_ns, which this gorun does not know")
-	_, err = matrix.Comparands(&result.Matrix{Figures: []result.Figure{{Column: "joules", Label: "energy"}}}, columns)
+	_, err = matrix.Comparands(&result.Matrix{Figures: []result.JudgedColumn{{Column: "joules", Label: "energy"}}}, columns)
 	require.EqualError(t, err, "the cells are judged by joules, which this gorun does not know")
 }

@@ -333,7 +333,7 @@ func compareCells(sides []Side, figures [][]Comparand, flags []string, elsewhere
 				cell.Verdict, cell.Relative, cell.Words = of.verdict, of.relative, of.verdict.String()
 			} else if !of.missing {
 				cell.Figures = append(cell.Figures, result.ComparedFigure{
-					Figure: figure[0].Figure, Verdict: of.verdict, Words: of.verdict.String(), Relative: of.relative,
+					JudgedColumn: figure[0].JudgedColumn, Verdict: of.verdict, Words: of.verdict.String(), Relative: of.relative,
 				})
 			}
 		}

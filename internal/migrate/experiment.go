@@ -93,7 +93,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.On("mem-node", (*topology.Machine).CompleteNodes)
 	set.Group("Moves", "relation", "every", "moves")
 	set.Group("Memory", "working-set", "access", "mem-node")
-	set.Words("relation", append(relationNames(), all))
+	set.Complete("relation", append(relationNames(), all))
 	experiment.Bound(set, &f.moves, "moves", 1, mostMoves)
 }
 

@@ -98,7 +98,7 @@ var axes = [...]axis{
 	among("mem-policy", "`how` --mem binds, by commas: %s (NUMA balancing scans it too, Linux 5.12)", "a way to bind memory",
 		memPolicies, memPolicies),
 	among("first-touch", "`who` first touches floating memory, by commas: %s", "a first touch",
-		catalog.Names(firstTouches[:]), catalog.Words(firstTouches[:])),
+		catalog.Names(firstTouches[:]), catalog.Completions(firstTouches[:])),
 	among("access", "`ways` to access it, by commas: %s", "an access pattern", csrc.MemoryAccesses(), csrc.MemoryAccesses()),
 }
 

@@ -112,8 +112,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.On("mem", (*topology.Machine).CompleteNodes)
 	set.On("cpu", (*topology.Machine).CompleteNodes)
 	set.Choice(&f.preferredBy, "preferred-node-by", ByPrctl, "`how` a node is preferred: "+catalog.List(preferredWays[:]),
-		catalog.Words(preferredWays[:]))
-	set.Choice(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; those of the RFC set NUMA balancing", catalog.Words(presets))
+		catalog.Completions(preferredWays[:]))
+	set.Choice(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; those of the RFC set NUMA balancing", catalog.Completions(presets))
 	set.Choice(&f.which, "rows", rowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
 			"some (one for each distance from the memory's node) or all", []string{rowsSome, rowsAll})

@@ -56,7 +56,7 @@ func (f *Figures) Has(column string) bool {
 }
 
 var (
-	columns = column.Of[Figures]().After("node_share", column.Figure(column.Column{
+	columns = column.Of[Figures]().After("node_share", column.Computed(column.Column{
 		Name: "mem_node_share", Unit: column.Share, Better: column.Higher,
 		Meaning: "The part of the time that the probe was on its memory's node; memory on several nodes is weighted by its pages.",
 	}, memShare))

@@ -83,7 +83,7 @@ func TestMaps(t *testing.T) {
 		f, ok := drawMaps(run)
 		require.Equal(t, drawn, ok, "%d nodes", nodes)
 		if ok {
-			rendertest.Figure(t, f)
+			rendertest.Drawing(t, f)
 			assert.Less(t, len(f.SVG), 512<<10)
 		}
 	}

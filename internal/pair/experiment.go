@@ -81,7 +81,7 @@ type flags struct {
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.auto, "auto", false, "measure a pair of CPUs for each relation that the machine has")
-	set.Choice(&f.work, "work", Works[0].Name, "`work` of each process, which gorun help pair describes: "+catalog.List(Works), catalog.Words(Works))
+	set.Choice(&f.work, "work", Works[0].Name, "`work` of each process, which gorun help pair describes: "+catalog.List(Works), catalog.Completions(Works))
 	set.Size(&f.array, "array", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
 	set.DurationVar(&f.interval, "interval", 0, "also show each process's share of a CPU in every interval of this length (0: do not)")
 }

@@ -91,9 +91,9 @@ var dispatches = []string{
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.Uint64Var(&f.limit, "limit", defaultLimit, "count the primes up to this number")
 	set.IntVar(&f.workers, "workers", 0, "number of workers (0: one for each CPU of the run)")
-	set.Choice(&f.method, "method", Methods[0].Name, "`method`: "+catalog.List(Methods), catalog.Words(Methods))
+	set.Choice(&f.method, "method", Methods[0].Name, "`method`: "+catalog.List(Methods), catalog.Completions(Methods))
 	set.StringVar(&f.kernel, "kernel", Auto, "`kernel` of the method: auto takes the fastest that this CPU has")
-	set.Choice(&f.split, "split", Splits[0].Name, "how the numbers are divided among the workers: "+catalog.List(Splits), catalog.Words(Splits))
+	set.Choice(&f.split, "split", Splits[0].Name, "how the numbers are divided among the workers: "+catalog.List(Splits), catalog.Completions(Splits))
 	set.Choice(&f.dispatch, "dispatch", "goroutine", "goroutine: each worker is a goroutine; executor: one locked, pinned\n"+
 		"thread per CPU takes the workers from a queue", dispatches)
 	set.BoolVar(&f.serial, "serial", false, "run the workers one after another, without goroutines")

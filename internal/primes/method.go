@@ -107,7 +107,7 @@ func KernelWords(method string) []string {
 	if err != nil {
 		return nil
 	}
-	return catalog.Words(append([]Kernel{{Name: Auto, Usage: "the fastest that this CPU has"}}, m.available()...))
+	return catalog.Completions(append([]Kernel{{Name: Auto, Usage: "the fastest that this CPU has"}}, m.available()...))
 }
 
 func (k Kernel) available() bool { return k.Available == nil || k.Available() }

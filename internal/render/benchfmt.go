@@ -178,7 +178,7 @@ func (v Views) benchName(run *result.Run, columns column.List, options view.Opti
 	}
 	for _, c := range columns {
 		text := c.Of(s).Text
-		text = cmp.Or(c.Words[text], text)
+		text = cmp.Or(c.ValueNames[text], text)
 		if c.Key != "" && text != "" && options.Text(c.Key) != text {
 			part(c.Key, text)
 		}

@@ -56,7 +56,7 @@ func originsTable(c *result.Comparison) table.Table {
 	t.Add("run", "file", "started", "samples", "on")
 	machine := func(of result.Origin) string { return Machine(&result.Run{Host: of.Host, Tool: of.Tool}) }
 	add := func(name string, of result.Origin) {
-		words := table.Words{{Text: machine(of)}}
+		words := table.Phrases{{Text: machine(of)}}
 		if len(t.Rows) > 0 && words[0].Text == machine(c.A) {
 			words[0].Text = "the same"
 		}
@@ -79,7 +79,7 @@ func differencesTable(c *result.Comparison) table.Table {
 	t.Add("", "")
 	for _, d := range c.Differences {
 		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
-			table.Text(d.What), table.Words{{Text: fmt.Sprintf("%s in A, %s in B", cmp.Or(d.A, "nothing"), cmp.Or(d.B, "nothing"))}},
+			table.Text(d.What), table.Phrases{{Text: fmt.Sprintf("%s in A, %s in B", cmp.Or(d.A, "nothing"), cmp.Or(d.B, "nothing"))}},
 		}})
 	}
 	return t
@@ -99,7 +99,7 @@ func comparedTable(c *result.Comparison, verbose bool) table.Table {
 // comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, and
 // what the runs said of it by themselves; undecided figures and the last are for verbose. The verdict of a forced comparison begins with
 // what was forced.
-func comparedWords(cell result.ComparedCell, verbose bool) (words table.Words) {
+func comparedWords(cell result.ComparedCell, verbose bool) (words table.Phrases) {
 	add := func(text string, kind stats.Kind) {
 		words = append(words, table.Phrase{Text: text, Tone: table.ToneOf(kind)})
 	}
@@ -137,7 +137,7 @@ func unmatchedTable(c *result.Comparison) table.Table {
 		cells []string
 	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
 		if len(side.cells) > 0 {
-			words := table.Words{{Text: strings.Join(side.cells, ", ")}}
+			words := table.Phrases{{Text: strings.Join(side.cells, ", ")}}
 			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(side.run), words}})
 		}
 	}

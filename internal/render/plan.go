@@ -129,7 +129,7 @@ func planOrder(plan *result.Plan) table.Table {
 				words[n] = "control"
 			}
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Words{{Text: strings.Join(words, " ")}}}})
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Phrases{{Text: strings.Join(words, " ")}}}})
 	}
 	return t
 }

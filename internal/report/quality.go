@@ -126,7 +126,7 @@ func commands(run *result.Run) table.Table {
 	t := table.Of(cells).
 		With("cell", func(i int) table.Value { return table.Text(titles[i]) }).
 		With("command", func(i int) table.Value {
-			return table.Words{{Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Tone: table.Code}}
+			return table.Phrases{{Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Tone: table.Code}}
 		}).
 		With("taskset", without(func(l *result.Lines) string { return l.Taskset })).
 		With("numactl", without(func(l *result.Lines) string { return l.Numactl })).

@@ -91,7 +91,7 @@ func comparedWith(first, in Input, columns column.List) (verdicts map[string]tab
 	verdicts = map[string]table.Value{}
 	s.Text = fmt.Sprintf("%s, against %s:", filepath.Base(in.File), filepath.Base(first.File))
 	for _, of := range c.Cells {
-		verdicts[titles[of.A]] = table.Words{{Text: of.Words, Tone: table.ToneOf(of.Verdict.Kind)}}
+		verdicts[titles[of.A]] = table.Phrases{{Text: of.Words, Tone: table.ToneOf(of.Verdict.Kind)}}
 		s.Rows = append(s.Rows, []string{titles[of.A], of.Words})
 	}
 	return verdicts, s

@@ -320,7 +320,7 @@ func TestFiguresOfRecordedRuns(t *testing.T) {
 			drawn[f.Anchor] += 0
 			if figure, ok := f.Draw(r.in.Run); ok {
 				drawn[f.Anchor]++
-				rendertest.Figure(t, figure)
+				rendertest.Drawing(t, figure)
 			}
 		}
 		assert.Equal(t, before, show(t, r.in.Run, shown{format: "json"}), "%s is as it was", r.name)
@@ -439,7 +439,7 @@ func FuzzViews(f *testing.F) {
 		}
 		for _, f := range figuresOf(run, experiments) {
 			if figure, ok := f.Draw(run); ok {
-				rendertest.Figure(t, figure)
+				rendertest.Drawing(t, figure)
 			}
 		}
 	})

@@ -13,16 +13,16 @@ import (
 
 // Matrix is the design of a run of several cells, fixed before its first sample.
 type Matrix struct {
-	Title     string   `json:"title,omitempty"`
-	Compared  string   `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
-	Better    string   `json:"better,omitempty"`  // of a metric: Lower or Higher
-	Figures   []Figure `json:"figures,omitempty"` // judged on the same samples, in addition to the deciding figure
-	Baseline  int      `json:"baseline"`          // index of the cell with which cells without an Against are compared
-	Alpha     float64  `json:"alpha"`             // probability of any false verdict in the run
-	Margin    float64  `json:"margin"`            // a difference up to it is none: 0.02 is 2%
-	Precision float64  `json:"precision"`         // width of the interval at which a cell is sampled enough
-	Rounds    int      `json:"rounds"`            // of every cell; 0: until it is decided
-	Warmup    int      `json:"warmup"`            // executions that each child process drops before its sample
+	Title     string         `json:"title,omitempty"`
+	Compared  string         `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
+	Better    string         `json:"better,omitempty"`  // of a metric: Lower or Higher
+	Figures   []JudgedColumn `json:"figures,omitempty"` // judged on the same samples, in addition to the deciding figure
+	Baseline  int            `json:"baseline"`          // index of the cell with which cells without an Against are compared
+	Alpha     float64        `json:"alpha"`             // probability of any false verdict in the run
+	Margin    float64        `json:"margin"`            // a difference up to it is none: 0.02 is 2%
+	Precision float64        `json:"precision"`         // width of the interval at which a cell is sampled enough
+	Rounds    int            `json:"rounds"`            // of every cell; 0: until it is decided
+	Warmup    int            `json:"warmup"`            // executions that each child process drops before its sample
 	// WarmupSeconds is the time after which a warm-up is cut; 0: not cut.
 	WarmupSeconds float64  `json:"warmup_seconds,omitempty"`
 	Budget        float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
@@ -42,8 +42,8 @@ type Matrix struct {
 	Groups          [][]int                  `json:"groups,omitempty"`  // of the cells, in an order that is certain; see Grouped. None with several baselines
 }
 
-// Figure is a column that is judged in addition to the one that decides when the run stops.
-type Figure struct {
+// JudgedColumn is a column that is judged in addition to the one that decides when the run stops.
+type JudgedColumn struct {
 	Column string `json:"column"` // its name
 	Label  string `json:"label"`  // in words: "CPU time"
 	// Better is Lower or Higher; "": as the column says.
@@ -353,8 +353,8 @@ type Interim struct {
 	Elapsed float64
 	Left    float64 // seconds, at most; negative: not known
 	Control stats.Verdict
-	Label   string   // of the figure that decides
-	Figures []Figure // that are judged in addition
+	Label   string         // of the figure that decides
+	Figures []JudgedColumn // that are judged in addition
 	Cells   []InterimCell
 }
 
@@ -405,7 +405,7 @@ type Difference struct {
 
 // ComparedFigure is a figure of a cell in two runs.
 type ComparedFigure struct {
-	Figure
+	JudgedColumn
 	Verdict  stats.Verdict  `json:"verdict"` // on B's against A's
 	Words    string         `json:"words"`
 	Relative *stats.Verdict `json:"relative,omitempty"` // on the ratio to the baseline in B against that in A

@@ -209,7 +209,7 @@ func (c *Matrix) request(found experiment.Found) (q request, err error) {
 		return q, hint.Usage(err)
 	}
 	hasCommand := func(cell result.Cell) bool { return cell.Flags["command"] != "" }
-	if c.x.Words && len(c.args) == 0 && !slices.ContainsFunc(cells, hasCommand) {
+	if c.x.TakesCommand && len(c.args) == 0 && !slices.ContainsFunc(cells, hasCommand) {
 		return q, hint.Usage(hint.With(errors.New("no command was given"),
 			fmt.Sprintf("gorun matrix %s %s", c.x.Name, c.x.Args)))
 	}
@@ -280,7 +280,7 @@ func (s *File) Register(set *experiment.FlagSet) {
 	}
 	set.StringVar(&s.preset, "preset", "", "a predefined `table`: "+strings.Join(tables, "; "))
 	set.Lookup("preset").Hidden = len(presets) == 0
-	set.Words("preset", catalog.Words(presets))
+	set.Complete("preset", catalog.Completions(presets))
 	set.Files("file", "yaml", "yml")
 }
 

@@ -66,7 +66,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 			return err
 		}
 		d.onClose(d.taker.Close)
-		d.taker.cells, d.taker.words, d.taker.limit = d.cells, d.x.Words, d.options.limit()
+		d.taker.cells, d.taker.words, d.taker.limit = d.cells, d.x.TakesCommand, d.options.limit()
 		d.takeSample = d.takeHere
 		if run := d.session.run; d.design && run.Host.ASLR == result.NoASLR {
 			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {

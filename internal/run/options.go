@@ -119,7 +119,7 @@ func (f *resultFlags) register(flags *experiment.FlagSet) {
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress line")
 	flags.BoolVar(&f.verbose, "verbose", false, VerboseUsage)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop; nothing is run")
-	flags.Words("format", render.Names())
+	flags.Complete("format", render.Names())
 	flags.Files("out", "jsonl")
 	flags.Files("export-json", "json")
 	flags.Files("export-markdown", "md")

@@ -142,7 +142,7 @@ func (c *command) compares(p *plan, rows []*row) bool {
 // matrix returns how the cells are compared.
 func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 	m := &result.Matrix{
-		Title: s.Title, Compared: s.Compared, Figures: c.x.Figures(s.Compared), Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
+		Title: s.Title, Compared: s.Compared, Figures: c.x.JudgedColumns(s.Compared), Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(), Columns: q.Columns, Layouts: q.Layouts,
 	}
 	if c.designs {
@@ -441,11 +441,11 @@ func settleJudged(run *result.Run, all []experiment.ComparedBy) error {
 func (c *command) addSecond(run *result.Run, cells []experiment.Cell[any]) {
 	figures := &run.Matrix.Figures
 	for _, column := range c.x.Second {
-		*figures = append(*figures, result.Figure{Column: column.Name, Label: column.Label, Second: true})
+		*figures = append(*figures, result.JudgedColumn{Column: column.Name, Label: column.Label, Second: true})
 	}
 	for _, cell := range cells {
 		for _, f := range cell.Second {
-			i := slices.IndexFunc(*figures, func(other result.Figure) bool { return other.Column == f.Column })
+			i := slices.IndexFunc(*figures, func(other result.JudgedColumn) bool { return other.Column == f.Column })
 			if i < 0 {
 				f.Second = true
 				i, *figures = len(*figures), append(*figures, f)

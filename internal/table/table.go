@@ -68,7 +68,7 @@ type (
 		Median, Least, Most float64
 		Unit                column.Unit
 	}
-	Words []Phrase
+	Phrases []Phrase
 )
 
 // Count is a whole number that is shown in full.
@@ -174,7 +174,7 @@ type Shown struct {
 	Exact string // the number, not rounded, in seconds if it is a time; "": not a number
 	CPUs  bool
 	Bar   *float64
-	Words Words
+	Words Phrases
 }
 
 // Sheet returns the table as people read it: times that are compared, which are those of a column, have one unit.
@@ -240,7 +240,7 @@ func cellOf(v Value, seconds func(float64) string) (c Shown, between string) {
 	case Bar:
 		share := float64(v)
 		c.Bar = &share
-	case Words:
+	case Phrases:
 		c.Words = v
 	default:
 		c.Text = units.None

@@ -138,8 +138,8 @@ func XML(t require.TestingT, page string) {
 
 var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
 
-// Figure holds what is true of every figure of an experiment.
-func Figure(t require.TestingT, f chart.Drawing) {
+// Drawing holds what is true of every figure of an experiment.
+func Drawing(t require.TestingT, f chart.Drawing) {
 	XML(t, f.SVG)
 	require.Contains(t, f.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 424 `)
 	require.NotRegexp(t, `NaN|Inf|%!`, f.SVG)

@@ -190,7 +190,7 @@ func scoreRows(interim result.Interim, cells []result.InterimCell, opts Options)
 
 // scoreVerdicts returns the verdict on the figure that decides when the run stops, and each decided verdict on another
 // figure that differs from it.
-func scoreVerdicts(cell result.InterimCell, figures []result.Figure, opts Options) string {
+func scoreVerdicts(cell result.InterimCell, figures []result.JudgedColumn, opts Options) string {
 	painted := func(kind stats.Kind) string { return opts.Paint(KindColour(kind), string(kind)) }
 	words := painted(cell.Verdict.Kind)
 	switch {

@@ -183,7 +183,7 @@ func TestScoreboardFitsItsTerminal(t *testing.T) {
 
 // A decided verdict on another figure stands beside the one that it disagrees with.
 func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
-	figures := []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
+	figures := []result.JudgedColumn{{Column: "cpu_seconds", Label: "CPU time"}}
 	for _, c := range []struct {
 		wall, cpu stats.Kind
 		want      string

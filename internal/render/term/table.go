@@ -15,8 +15,8 @@ const leastWords = 28
 // wordColumn is the last column of a sheet, if that has words: these may be broken into lines.
 type wordColumn struct {
 	title string
-	words []table.Words // by row; nil: the sheet has none
-	width int           // of the longest phrase, with the gap before it
+	words []table.Phrases // by row; nil: the sheet has none
+	width int             // of the longest phrase, with the gap before it
 }
 
 // Table lays out a table in opts.Width columns. Where there is no room, ranges give way first, then the columns of the highest

@@ -24,7 +24,7 @@ func judgedTable() table.Table {
 		t.Rows = append(t.Rows, table.Row{Name: "operation " + op, Values: []table.Value{
 			table.Text(op), table.CPUs("0-1"), table.Count(5), table.Text("because"),
 			table.Spread{Median: 0.002, Least: 0.001, Most: 0.003, Unit: column.Seconds},
-			table.Words{{Text: "the same"}},
+			table.Phrases{{Text: "the same"}},
 		}})
 	}
 	return t
@@ -59,7 +59,7 @@ func TestTableGivesWay(t *testing.T) {
 		With("second", func(int) table.Value { return table.Given("different") }).
 		Table("", ""), Options{Width: 20}))
 	assert.Equal(t, "  name\n    some words that\n      have no room\n", Table(table.Table{Columns: make([]table.Column, 2), Rows: []table.Row{
-		{Values: []table.Value{table.Text("name"), table.Words{{Text: "some words that have no room"}}}},
+		{Values: []table.Value{table.Text("name"), table.Phrases{{Text: "some words that have no room"}}}},
 	}}, Options{Width: 20}), "without titles")
 	assert.Empty(t, Table(table.Table{Columns: []table.Column{{Title: "a"}}}, Options{}), "without rows")
 	one := table.Of([]int{7}).With("a", func(n int) table.Value { return table.Count(n) }).Table("", "")
@@ -92,7 +92,7 @@ func TestTableKeepsItsWidth(t *testing.T) {
 				row.Name = rapid.StringMatching(`[a-z -]{1,60}`).Draw(t, "name")
 			}
 			if judged {
-				row.Values = append(row.Values, table.Words{{Text: rapid.StringMatching(`([a-z]{1,60} ){0,9}`).Draw(t, "words")}})
+				row.Values = append(row.Values, table.Phrases{{Text: rapid.StringMatching(`([a-z]{1,60} ){0,9}`).Draw(t, "words")}})
 			}
 		}
 		if judged {

@@ -22,7 +22,7 @@ type Statement struct {
 func (s Statement) table() table.Table {
 	t := table.Table{Columns: []table.Column{{Label: true}, {}}}
 	for _, row := range s.Rows {
-		words := table.Words{{Text: strings.Join(row[1:], "  ")}}
+		words := table.Phrases{{Text: strings.Join(row[1:], "  ")}}
 		t.Rows = append(t.Rows, table.Row{Name: row[0], Values: []table.Value{table.Text(row[0]), words}})
 	}
 	return t

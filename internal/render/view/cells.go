@@ -33,7 +33,7 @@ func CellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
 
 // contrastWords returns the verdicts on a cell against cells that are not the baseline. Such a cell is called by its group,
 // where it has one: within the group it is the one with this cell's flags. Verdicts that can't tell are for verbose.
-func contrastWords(run *result.Run, cell int, verbose bool) (words table.Words) {
+func contrastWords(run *result.Run, cell int, verbose bool) (words table.Phrases) {
 	for _, c := range run.Matrix.Contrasts {
 		if c.B == cell && c.Verdict != nil {
 			name := cmp.Or(run.Cells[c.A].Group, run.Cells[c.A].Name)
@@ -57,8 +57,8 @@ func contrastWords(run *result.Run, cell int, verbose bool) (words table.Words) 
 // CellPhrases returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
 // figure, with its name. Undecided verdicts on other figures, unless more is known of these, and those of the second family without
 // a difference, are for verbose. Figures that only some cells can have are left to the experiment's own table.
-func CellPhrases(run *result.Run, i int, verbose bool) table.Words {
-	phrases := table.Words{CellWords(run, i, verbose)}
+func CellPhrases(run *result.Run, i int, verbose bool) table.Phrases {
+	phrases := table.Phrases{CellWords(run, i, verbose)}
 	decides := run.Cells[i].Verdict
 	for _, figure := range run.Matrix.Figures {
 		v, judged := run.Cells[i].Verdicts[figure.Column]
@@ -80,7 +80,7 @@ func moreIsKnown(v stats.Verdict, than *stats.Verdict) bool {
 
 // verdictsOf returns what was found of a cell. Where the ratio of the times that stand before it is not within the interval, since
 // the machine changed from round to round, the ratio within a round explains that.
-func verdictsOf(run *result.Run, i int, verbose bool) table.Words {
+func verdictsOf(run *result.Run, i int, verbose bool) table.Phrases {
 	phrases := CellPhrases(run, i, verbose)
 	at, cell := run.Against(i), run.Cells[i]
 	if cell.Verdict == nil || run.Matrix.Compared == result.MetricColumn {
@@ -96,7 +96,7 @@ func verdictsOf(run *result.Run, i int, verbose bool) table.Words {
 }
 
 // FigureWords returns the verdict on a figure that does not decide when the run stops.
-func FigureWords(figure result.Figure, v stats.Verdict, verbose bool) table.Phrase {
+func FigureWords(figure result.JudgedColumn, v stats.Verdict, verbose bool) table.Phrase {
 	return table.Phrase{Text: figure.Label + ": " + VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)}
 }
 

@@ -56,7 +56,7 @@ func TestCellPhrases(t *testing.T) {
 		"both decided":          {verdict(stats.Same, 0.99, 1.01), verdict(stats.Slower, 1.03, 1.04), false, 2},
 	} {
 		run := &result.Run{
-			Matrix: &result.Matrix{Figures: []result.Figure{{Column: "cpu_seconds", Label: "CPU time", Second: c.second}}},
+			Matrix: &result.Matrix{Figures: []result.JudgedColumn{{Column: "cpu_seconds", Label: "CPU time", Second: c.second}}},
 			Cells:  []result.Cell{{}, {Verdict: &c.decides, Verdicts: map[string]stats.Verdict{"cpu_seconds": c.other}}},
 		}
 		assert.Len(t, CellPhrases(run, 1, false), c.want, name)

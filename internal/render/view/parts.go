@@ -122,5 +122,5 @@ func pinned(w detail) table.Value {
 	case w.Verified != nil && !*w.Verified:
 		cpu = table.Phrase{Text: cpu.Text + ", but is not", Tone: table.Bad}
 	}
-	return table.Words{cpu}
+	return table.Phrases{cpu}
 }

@@ -34,7 +34,7 @@ func controlTable(run *result.Run, verbose bool) table.Table {
 		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control, Verdicts: m.ControlVerdicts}}
 	}
 	for _, control := range controls {
-		var words table.Words
+		var words table.Phrases
 		add := func(label string, v stats.Verdict) {
 			if verbose || v.Kind != stats.Same && v.Kind != stats.CantTell {
 				words = append(words, table.Phrase{Text: label + VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)})
@@ -95,7 +95,7 @@ func verdictTable(run *result.Run, verbose bool) table.Table {
 		if n == 0 {
 			continue
 		}
-		words := table.Words{}
+		words := table.Phrases{}
 		order := Reasons(run.Samples, verdict)
 		for _, reason := range order[:min(len(order), maxReasons)] {
 			words = append(words, table.Phrase{Text: reason.Text + reason.Others(), Tone: qualityTones[verdict]})

@@ -12,7 +12,7 @@ import (
 
 // whys are the reasons for which samples have the only verdict that there is.
 func whys(samples []result.Sample) (texts []string) {
-	for _, phrase := range verdictTable(&result.Run{Samples: samples}, false).Rows[0].Values[2].(table.Words) {
+	for _, phrase := range verdictTable(&result.Run{Samples: samples}, false).Rows[0].Values[2].(table.Phrases) {
 		texts = append(texts, phrase.Text)
 	}
 	return texts

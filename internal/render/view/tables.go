@@ -201,7 +201,7 @@ func (s Shape) main(run *result.Run, rows []Measured) table.Table {
 		add(table.Column{Title: label(compared)}, func(row Measured) table.Value { return valueOf(row.Samples, compared) })
 		if slices.ContainsFunc(rows, func(row Measured) bool { return row.Verdict != result.Valid }) {
 			add(table.Column{Title: "samples"}, func(row Measured) table.Value {
-				return table.Words{{Text: string(row.Verdict), Tone: qualityTones[row.Verdict]}}
+				return table.Phrases{{Text: string(row.Verdict), Tone: qualityTones[row.Verdict]}}
 			})
 		}
 		return t
@@ -223,7 +223,7 @@ func orderTable(run *result.Run) table.Table {
 		for _, cell := range group {
 			names = append(names, run.Cells[cell].Name)
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Words{{Text: strings.Join(names, ", ")}}}})
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Phrases{{Text: strings.Join(names, ", ")}}}})
 	}
 	return t
 }
@@ -334,7 +334,7 @@ func lookAlike(values [][]table.Value) bool {
 // rowLabel returns the value of a column that tells rows apart.
 func rowLabel(c column.Column, s *result.Sample) table.Value {
 	v := c.Of(s)
-	if word := c.Words[v.Text]; word != "" {
+	if word := c.ValueNames[v.Text]; word != "" {
 		return table.Text(word)
 	}
 	x, is := c.Number(s)

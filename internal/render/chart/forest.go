@@ -105,7 +105,7 @@ func RatioForest(run *result.Run) (Drawing, bool) {
 				values = append(values, nil, nil)
 			}
 		}
-		values = append(values, table.Words{view.CellWords(run, i, true)})
+		values = append(values, table.Phrases{view.CellWords(run, i, true)})
 		f.Table.Rows = append(f.Table.Rows, table.Row{Name: titles[i], Values: values})
 	}
 	if len(cells) == 0 {

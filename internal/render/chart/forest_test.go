@@ -18,7 +18,7 @@ func TestRatiosDiffer(t *testing.T) {
 		seen[mark] = true
 	}
 	v := stats.Verdict{Typical: stats.Effect{Ratio: 3, Lo: 2.5, Hi: 3.5}}
-	run := &result.Run{Matrix: &result.Matrix{Figures: []result.Figure{{Column: "a", Label: "CPU time"}, {Column: "b", Label: "misses"}}}}
+	run := &result.Run{Matrix: &result.Matrix{Figures: []result.JudgedColumn{{Column: "a", Label: "CPU time"}, {Column: "b", Label: "misses"}}}}
 	ratios := ratiosOf(run, result.Cell{Verdict: &v, Verdicts: map[string]stats.Verdict{"a": v, "b": v}})
 	for k, want := range map[int]string{0: "2.5–3.5 × as long", 2: "2.5–3.5 × as long", 3: "2.5–3.5 × as much"} {
 		assert.Equal(t, want, ratios[k].text())

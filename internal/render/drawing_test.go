@@ -61,7 +61,7 @@ func TestCPUStrip(t *testing.T) {
 	rows[2].Samples = append(rows[2].Samples, rows[1].Samples...)
 	f, ok := chart.CPUStrip(rows)
 	require.True(t, ok)
-	rendertest.Figure(t, f)
+	rendertest.Drawing(t, f)
 	require.Len(t, f.Table.Rows, 8)
 	assert.Equal(t, table.Number{X: 0.55, Unit: column.Share}, f.Table.Rows[0].Values[3], "the mean of two samples")
 	assert.Nil(t, f.Table.Rows[7].Values[1], "what is not known is no zero")
@@ -75,7 +75,7 @@ func TestCPUStrip(t *testing.T) {
 	for _, c := range []struct{ cells, cpus, drawn int }{{1, 8192, 1}, {20, 4096, 2}, {90, 128, 64}, {150, 8, 100}} {
 		f, ok := chart.CPUStrip(busyRows(c.cells, c.cpus))
 		require.True(t, ok)
-		rendertest.Figure(t, f)
+		rendertest.Drawing(t, f)
 		assert.Less(t, len(f.SVG), 600<<10)
 		assert.Len(t, f.Table.Columns, 1+c.drawn)
 		assert.Equal(t, c.cells > c.drawn, strings.Contains(f.Description, "are not"))
