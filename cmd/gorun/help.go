@@ -19,7 +19,7 @@ import (
 
 // shared are the groups of flags that are the same in every run: each command's help names them in one line, and
 // `gorun help flags` describes them.
-var shared = []string{experiment.GroupCPUs, experiment.GroupOutput, experiment.GroupMetrics}
+var shared = []string{experiment.GroupCPUs, experiment.GroupOrder, experiment.GroupOutput, experiment.GroupMetrics}
 
 // help writes what a command is for, and how it is used.
 func help(e env, cmd *cobra.Command) error {
@@ -61,16 +61,33 @@ func usage(e env, cmd *cobra.Command) error {
 	for _, g := range append(cmd.Groups(), &cobra.Group{Title: "Commands"}) {
 		section(g.Title, commandList(cmd.Commands(), g.ID, width, (*cobra.Command).IsAvailableCommand))
 	}
-	var names []string
-	for _, g := range groupFlags(cmd.LocalFlags()) {
-		if slices.Contains(shared, g.title) {
-			names = append(names, g.names()...)
-			continue
-		}
-		section(g.title, g.describe(width))
+	asked, _ := cmd.Flags().GetBool("help") // false for gorun help, which shows more
+	elsewhere := [...]*flagGroup{
+		{title: "More flags (gorun help" + strings.TrimPrefix(cmd.CommandPath(), "gorun") + ")"},
+		{}, // of another command
+		{title: "Flags of every run (gorun help flags)"},
 	}
-	if len(names) > 0 {
-		section("Flags of every run (gorun help flags)", "  "+term.Flow(names, "  ", "  ", width-2))
+	for _, g := range groupFlags(cmd.LocalFlags()) {
+		described := &flagGroup{title: g.title}
+		for _, f := range g.flags {
+			to := described
+			switch owner := experiment.OwnerOf(f); {
+			case slices.Contains(shared, g.title):
+				to = elsewhere[2]
+			case owner != "" && cmd.CommandPath() != "gorun "+owner:
+				to = elsewhere[1]
+				to.title = fmt.Sprintf("Flags of gorun %s, each for several values (gorun %[1]s --help)", owner)
+			case asked && experiment.IsRare(f):
+				to = elsewhere[0]
+			}
+			to.flags = append(to.flags, f)
+		}
+		section(described.title, described.describe(width))
+	}
+	for _, g := range elsewhere {
+		if len(g.flags) > 0 {
+			section(g.title, "  "+term.Flow(g.names(), "  ", "  ", width-2))
+		}
 	}
 	section("Help topics", commandList(cmd.Commands(), "", width, (*cobra.Command).IsAdditionalHelpTopicCommand))
 	switch {
@@ -79,7 +96,6 @@ func usage(e env, cmd *cobra.Command) error {
 	case cmd.HasAvailableSubCommands():
 		fmt.Fprintf(&out, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
 	}
-	asked, _ := cmd.Flags().GetBool("help") // false for gorun help, which shows the topic too
 	if t, ok := topicOf(cmd); ok && asked {
 		fmt.Fprintf(&out, "\ngorun help %s has more: %s.\n", cmd.Name(), t.title)
 	}
@@ -215,7 +231,9 @@ func likeFlag(cmd *cobra.Command, err error) string {
 // flagsTopic describes the flags that are the same in every run.
 func flagsTopic() topic {
 	_, set := run.New(env{}, rows[0])
-	text := "Each experiment has flags of its own: `gorun EXPERIMENT --help`. These are the same in all.\n"
+	text := "Each experiment has flags of its own: `gorun EXPERIMENT --help`. These are the same in all.\n\n" +
+		"A number of samples that is given is not cut by the default budget. A budget that is given cuts them; it also counts what\n" +
+		"comes before the samples, and ends what is in progress. What is complete then is judged.\n"
 	for _, g := range groupFlags(set.FlagSet) {
 		if slices.Contains(shared, g.title) {
 			text += "\n## " + g.title + "\n\n```\n" + g.describe(topicWidth-2) + "```\n"

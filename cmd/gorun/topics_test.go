@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -27,9 +29,17 @@ func TestTopics(t *testing.T) {
 		require.NoError(t, err)
 		if of, ok := topicOf(cmd); ok {
 			assert.Equal(t, topic, of)
-			help, more, _ := strings.Cut(dryRun(t, []string{name, "--help"}).stdout, "\ngorun help "+name)
-			assert.Equal(t, " has more: "+topic.title+".\n", more)
-			assert.Equal(t, help+"\n"+shown, o.stdout)
+			help := dryRun(t, []string{name, "--help"}).stdout
+			assert.True(t, strings.HasSuffix(help, "\ngorun help "+name+" has more: "+topic.title+".\n"), name)
+			described, _, _ := strings.Cut(help, "\n\nUsage:")
+			assert.True(t, strings.HasPrefix(o.stdout, described), name)
+			assert.True(t, strings.HasSuffix(o.stdout, "\n\n"+shown), name)
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if experiment.IsRare(f) && (experiment.OwnerOf(f) == "" || experiment.OwnerOf(f) == name) {
+					assert.Contains(t, help, "  --"+f.Name, name)
+					assert.Regexp(t, "\n *--"+f.Name+" |, --"+f.Name+" ", o.stdout, name)
+				}
+			})
 		} else {
 			assert.Equal(t, shown, o.stdout)
 			assert.Contains(t, general, fmt.Sprintf("  %-11s %s\n", name, topic.title))

@@ -23,8 +23,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Question:     "How long does this command take, and what does it use?",
 		Long: "The command runs with the CPUs, memory policy, scheduling policy, nice value and GOMAXPROCS that the flags request,\n" +
 			"each read back first. gorun replaces itself by the command, so that input, output, signals and exit code are its\n" +
-			"own; with --stat gorun waits for it and prints on stderr what it used. Exit codes of gorun itself are those\n" +
-			"of env(1): 125 the setting is not possible, 126 the command cannot be run, 127 it was not found; 124 for --timeout.\n\n" +
+			"own; with --stat gorun waits for it and prints on stderr what it used.\n\n" +
 			"--placements auto runs the command in turns in every placement that can matter on this machine, and reports\n" +
 			"which is faster, by how much, and how to apply it without gorun. gorun matrix exec compares other settings.",
 		Example: "  gorun exec --placement one-llc -- sort -o /dev/null /etc/services\n" +

@@ -53,9 +53,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.all, "all", false, "with --dedicate: also move other users' threads, movable kernel threads and interrupts (as root)")
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
-	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable;\n"+
-		"a name of the group, as in (?P<latency>[0-9.]+), is the figure's name)")
-	set.Several(&f.better, "better", "the better `direction` of the figures, for all metrics or for each: "+result.Lower+" or "+result.Higher)
+	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable)")
+	set.Several(&f.better, "better", "the better `direction` of the metrics, for all or for each: "+result.Lower+" or "+result.Higher)
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")
@@ -63,17 +62,17 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.name, "name", "", "the command's name in tables")
 	set.BoolVar(&f.shell, "shell", false, "run --command, --setup and similar commands by sh -c")
 	set.StringVar(&f.setup, "setup", "", "run this `command` once, before the first sample; what it leaves running lives until\nafter --cleanup")
-	set.StringVar(&f.prepare, "prepare", "", "run this `command` before each sample, not timed; what it leaves running lives until\nafter --conclude")
+	set.StringVar(&f.prepare, "prepare", "", "run this `command` before each sample, not timed (gorun help ab)")
 	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
 	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
 	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
-	set.StringVar(&f.output, "output", "", "where the command's standard output goes: null (/dev/null, the default of a comparison,\n"+
-		"once the outputs have been compared), pipe (gorun reads it), inherit, or a `file`, emptied for each sample")
+	set.StringVar(&f.output, "output", "", "where the command's standard output goes: null, pipe, inherit, or a `file` (gorun help ab)")
 	set.Var(&f.exits, "ignore-failure", "accept exit codes other than 0: any, or with = only these `codes`, by commas;\n128+n is signal n")
 	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	set.Group("Command")
+	set.Rare("preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
 	set.On("device", (*topology.Machine).CompleteDevices)
 	set.Lists("placements", append([]string{"auto\tall that can matter here"}, catalog.Completions(kinds[:])...))
 	set.Complete("better", []string{result.Lower, result.Higher})

@@ -30,7 +30,7 @@ type Placing struct {
 func (p *Placing) Register(set *experiment.FlagSet) {
 	set.StringVar(&p.placement, "placement", "", "a `placement` by its name: "+catalog.List(kinds[:]))
 	set.StringVar(&p.mempolicy, "mempolicy", "", "memory `policy`: "+strings.Join(linux.MempolicyUsages(), ", ")+
-		"\n(NODES: numbers, near:DEVICE, far:DEVICE)")
+		" (NODES: 0, near:DEVICE)")
 	set.OptionalInt(&p.preferred, "preferred-node",
 		"NUMA node that the scheduler prefers, by the prctl of a patched kernel; -1: none", -1, math.MaxInt)
 	set.Nice(&p.nice, "")

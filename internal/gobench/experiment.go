@@ -26,13 +26,10 @@ func Of(source *Source) experiment.Experiment {
 			Args:  "[--base REVISION] [PACKAGES] [flags] [-- ARGUMENTS]",
 			Short: "Compare Go benchmarks of two revisions, or under several placements",
 			Long: "The test binaries of the work tree and of --base are built, and their benchmarks run in short pieces that take turns\n" +
-				"in a random order, each in its own revision's package folder. ns/op is judged; B/op and allocs/op are compared exactly.\n" +
-				"Peak memory and own units are judged too, with an error rate of their own: see gorun help bench.\n" +
-				"All benchmarks of all packages share one error rate.\n\n" +
+				"in a random order, each in its own revision's package folder. ns/op is judged; B/op and allocs/op are compared exactly.\n\n" +
 				"--base is a revision of git, which is checked out into a temporary folder, another folder with the same packages, or a\n" +
 				"test binary; PACKAGES is then the other binary. Without --base, give --placement or other flags several values:\n" +
-				"each benchmark is compared with itself in the first setting.\n\n" +
-				"ARGUMENTS are passed to the test binaries in every execution, as by -args of go test.",
+				"each benchmark is compared with itself in the first setting. The test binaries get the ARGUMENTS.",
 			Example: "  gorun bench --base HEAD ./...\n" +
 				"  gorun bench --base main --bench 'Parse|Print' --fail-on 'slower>5%' ./internal/shell\n" +
 				"  gorun bench --base old.test new.test\n" +
@@ -99,6 +96,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	f.set = set
 	f.Placing.Register(set)
 	set.Group("Placement")
+	set.Rare("mempolicy", "preferred-node", "sched")
 	set.StringVar(&f.revision, revisionFlag, "", "the `revision` of the benchmarks")
 	set.Lookup(revisionFlag).Hidden = true // a group of cells has it
 }

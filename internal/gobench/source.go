@@ -84,11 +84,12 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.bench, "bench", ".", "run the benchmarks that match this `regex`, as -bench of go test")
 	set.StringVar(&s.tags, "tags", "", "build `tags`, as of go build")
 	set.StringVar(&s.cpu, "cpu", "", "run each benchmark with these `values` of GOMAXPROCS, by commas, as -cpu of go test")
-	set.StringVar(&s.benchtime, "benchtime", "75ms", "length of a piece of a benchmark: a `time`, or a number of iterations as 100x")
+	set.StringVar(&s.benchtime, "benchtime", "75ms", "length of a piece: a `time`, or a number of iterations as 100x")
 	set.IntVar(&s.layouts, "layouts", 1, "link each test binary this `often`, with its functions in another order, and compare\n"+
 		"both sides in one order in each round: a verdict is then about the code, not about one order")
 	experiment.Bound(set, &s.layouts, "layouts", 1, mostLayouts)
 	set.Group("Benchmarks")
+	set.Rare("tags", "cpu", "layouts")
 	set.StringArrayVar(&s.vary, "vary", nil, "compare these `values` of a flag, as gomaxprocs=1,2 (repeatable;\n"+matrix.CommaUsage+")")
 }
 

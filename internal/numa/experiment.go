@@ -131,6 +131,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Probe", "buffer", "pages", "mem-policy", "first-touch", "access", "accesses", "repetitions", "settle")
 	set.Group("Load", "load", "load-only", "duration", "nice")
 	set.Group("Rows")
+	set.Rare("mem-policy", "scan-delay", "migration-cost", "preferred-node-by", "rows", "full", "blocks", "first-touch", "accesses", "repetitions",
+		"settle", "load-only", "duration")
 	experiment.Bound(set, &f.load, "load", 0, 100)
 	experiment.Bound(set, &f.duration, "duration", 0, math.MaxInt64)
 	experiment.Bound(set, &f.accesses, "accesses", 1, math.MaxUint64)

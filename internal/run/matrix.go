@@ -59,6 +59,7 @@ func NewMatrix(e Env, x experiment.Experiment, source experiment.Source) (*Matri
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	set.Files("svg", "svg")
 	set.Group(experiment.GroupCells)
+	set.Rare("exclude", "svg")
 	c.registerDesign(set)
 	c.registerRest(set)
 	c.registerAxes(set)
@@ -74,7 +75,8 @@ func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 		a := &axis{kind: f.Value.Type(), flag: flags[i]}
 		c.axes = append(c.axes, a)
 		added := set.VarPF(a, f.Name, "", f.Usage)
-		added.DefValue, added.NoOptDefVal, added.Annotations = f.DefValue, f.NoOptDefVal, f.Annotations
+		added.DefValue, added.NoOptDefVal, added.Annotations, added.Hidden = f.DefValue, f.NoOptDefVal, f.Annotations, f.Hidden
+		set.OwnedBy(c.x.Name, f.Name)
 	}
 	for _, completion := range cell.set.Completions {
 		if set.Lookup(completion.Flag) != nil {

@@ -141,10 +141,8 @@ func (f *resultFlags) exports() []export {
 }
 
 // FailOnUsage is the usage of --fail-on.
-const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`, joined by commas:\n" +
-	"slower or worse, faster or better, difference, undecided; 'slower>5%': by more than 5%, at the lower end of\n" +
-	"the interval; 'cpu:slower', 'memory:worse>5%', 'p99-ns:worse': by CPU time, peak memory, a metric or a unit,\n" +
-	"where the run judges it"
+const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`, by commas: slower or worse,\n" +
+	"faster or better, difference, undecided, 'slower>5%', 'cpu:slower' (gorun help ci)"
 
 // VerboseUsage is the usage of --verbose.
 const VerboseUsage = "show more in a table: all figures, the verdict on each of them and what more rounds\n" +
@@ -199,6 +197,7 @@ func (o *Options) registerOrder(flags *experiment.FlagSet) {
 	flags.Uint64Var(&o.seed, "seed", 0, "`number` that determines the order of samples (default: drawn at random,\n"+
 		"and kept in the result)")
 	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+	flags.Group(experiment.GroupOrder, "seed", "strict")
 }
 
 // registerRest adds the flags that every run has, after the CPUs.
@@ -214,11 +213,9 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 // registerDesign adds the flags for comparing the cells of a matrix.
 func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	o.precision, o.margin, o.resumes = defaultPrecision, defaultMargin, true
-	flags.IntVarP(&o.samples, "samples", "r", 0, "samples of each cell (0: until the differences are known); the default budget does\n"+
-		"not cut them; a budget that is given does, and what is complete then is judged")
+	flags.IntVarP(&o.samples, "samples", "r", 0, "samples of each cell (0: until the differences are known)")
 	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds necessary)")
-	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; if given,\n"+
-		"it also counts what precedes the samples, and ends what is in progress (0: no limit)")
+	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time (0: no limit)")
 	experiment.Bound(flags, &o.samples, "samples", 0, mostSamples)
 	experiment.Bound(flags, &o.warmup, "warmup", -1, mostSamples)
 	experiment.Bound(flags, &o.budget, "budget", 0, math.MaxInt64)
@@ -231,6 +228,7 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+
 		"the baseline is run once, with what is given to run before and after it")
 	flags.Group(experiment.GroupSamples)
+	flags.Rare("warmup", "precision", "margin", "estimate")
 }
 
 // plans reports whether the plan is printed and not executed.
