@@ -4,6 +4,12 @@ package csrc
 #cgo CFLAGS: -std=gnu11 -O2 -D_GNU_SOURCE
 #include <stdlib.h>
 #include <stdint.h>
+
+#ifdef __clang__
+#define COMPILER __VERSION__ // begins with its name
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
 */
 import "C"
 
@@ -11,6 +17,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 )
+
+// Compiler returns the name and the version of the C compiler that built the kernels.
+func Compiler() string { return C.COMPILER }
 
 // Stop asks running kernels to end. It is in C memory, so that a kernel may keep a pointer to it.
 type Stop struct{ flag *atomic.Int32 }

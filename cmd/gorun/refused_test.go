@@ -132,7 +132,7 @@ var refusals = [...]struct{ line, says string }{
 	{`ab 'echo a | cat' true`, `cell echo a | cat: --command echo a | cat: "echo a | cat" needs a shell…add --shell to have it…`},
 	{`ab 'sleep 0.01 ; true' true`, `cell sleep 0.01 ; true: --command sleep 0.01 ; true: "sleep 0.01 ; true" needs a shell`},
 	{`compare`, `compare takes one journal, or pairs of A and B, but got 0…gorun compare before.jsonl after.jsonl`},
-	{`compare run.jsonl run.jsonl --across nosuch`, `--across nosuch: no such condition…there are version, binary, go, kernel,…`},
+	{`compare run.jsonl run.jsonl --across nosuch`, `--across nosuch: no such condition…there are version, binary, go, c-compiler, kernel,…`},
 	{`report`, `report needs one journal or more…gorun report run.jsonl -o report.html`},
 	{`report run.jsonl`, `report has nowhere to write to…give -o report.html, or --serve 127.0.0.1:0`},
 	{`report run.jsonl -o x.html --serve 127.0.0.1:0`, `--out and --serve exclude each other`},

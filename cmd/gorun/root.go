@@ -125,7 +125,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 		Version: version,
 	}
 	root.SetVersionTemplate(versionText())
-	root.Flags().Bool("version", false, "print the version, the commit and the Go release")
+	root.Flags().Bool("version", false, "print the version, the commit, and the compilers it was built with")
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(e, cmd) })
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = help(e, cmd) }) // Stdout keeps its error
 	root.SetHelpCommand(newHelp(e))

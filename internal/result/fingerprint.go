@@ -13,6 +13,7 @@ var conditions = []condition{
 	{"version", version},
 	{"binary", func(r *Run) string { return r.Tool.SHA256[:min(shortHash, len(r.Tool.SHA256))] }},
 	{"go", func(r *Run) string { return r.Tool.Go }},
+	{"c-compiler", func(r *Run) string { return r.Tool.C }},
 	{"kernel", func(r *Run) string { return r.Host.Kernel }},
 	{"kernel-command-line", func(r *Run) string { return r.Host.CommandLine }},
 	{"arch", func(r *Run) string { return r.Host.Arch }},

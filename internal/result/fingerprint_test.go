@@ -15,7 +15,7 @@ func known() *Run {
 	quota := 1.5
 	return &Run{
 		Tool: Tool{
-			Name: "gorun", Version: "v1.2.0", Commit: "20d9fd4", Go: "go1.26.8",
+			Name: "gorun", Version: "v1.2.0", Commit: "20d9fd4", Go: "go1.26.8", C: "gcc 12.2.0",
 			SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		},
 		Host: Host{
@@ -97,7 +97,7 @@ func TestMigrationCost(t *testing.T) {
 // Names can be given to a flag, joined by commas.
 func TestConditions(t *testing.T) {
 	names := Conditions()
-	assert.Len(t, names, 26)
+	assert.Len(t, names, 27)
 	for i, name := range names {
 		assert.Equal(t, strings.ToLower(name), name)
 		assert.NotContains(t, name, " ")

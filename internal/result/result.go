@@ -45,6 +45,7 @@ type Tool struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
+	C       string `json:"c_compiler,omitempty"` // the compiler of the kernels
 	SHA256  string `json:"sha256,omitempty"` // of the executable
 }
 
