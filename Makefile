@@ -47,6 +47,21 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 	  for section in 1 7; do install -d $(SHARE)/man/man$$section && \
 	    install -m 644 "$$pages"/*.$$section $(SHARE)/man/man$$section; done
 
+.PHONY: dist
+dist: ## build a release for amd64 and arm64 in ./dist: archives, .deb, .rpm, an image, checksums, components (2 min)
+	$(GO) run ./internal/dist dist
+
+.PHONY: dist-test
+dist-test: ## build the release of this commit twice, install each package, run it, remove it (2 min; needs man-db, qemu-user-static)
+	$(GOTEST) ./internal/dist
+
+.PHONY: module
+module: ## rename the module: MODULE is the path at which `go install` will find it
+	@test -n "$(MODULE)" || { echo "make module: give MODULE=a path, such as example.org/gorun" >&2; exit 1; }
+	old=$$($(GO) list -m) && $(GO) mod edit -module "$(MODULE)" && \
+	  grep -rlE "[\" ]$$old/(internal|csrc|cmd|\.\.\.)" --include='*.go' --include=.depguard.yml . | \
+	  xargs sed -i -E "s#([\" ])$$old/(internal|csrc|cmd|\.\.\.)#\1$(MODULE)/\2#g"
+
 .PHONY: matrix
 matrix: build ## the classic table, 38 rows (40 min on 2 CPUs; continues a stopped run; each build has its own journal)
 	./gorun matrix primes --resume --out classic-$$(sha256sum gorun | cut -c1-12).jsonl $(MATRIX)
@@ -258,4 +273,4 @@ update: ## write the golden files again; read the diff before you commit it
 
 .PHONY: clean
 clean: ## remove the files that the targets made
-	rm -rf gorun man completions
+	rm -rf gorun man completions dist

@@ -27,6 +27,7 @@ const mayImport = `
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
+	dist
 	doctor              cgroup hint linux measure metrics render/term render/view result stats sysfs table topology units
 	experiment          bytesize child column cpuset hint linux matrix render/chart render/term render/view result table topology units
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
@@ -74,14 +75,17 @@ const mayImport = `
 // The imports of gorun's packages, without those of tests, are those of the graph. .depguard.yml has the libraries that each
 // package may import.
 func TestImports(t *testing.T) {
+	module, err := exec.Command("go", "list", "-m").Output()
+	require.NoError(t, err)
+	root := strings.TrimSpace(string(module)) + "/"
 	const line = `{{.ImportPath}} {{join .Imports " "}}`
-	out, err := exec.Command("go", "list", "-f", line, "gorun/...").Output()
+	out, err := exec.Command("go", "list", "-f", line, root+"...").Output()
 	require.NoError(t, err)
 	imports := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		var ours []string
 		for _, path := range strings.Fields(line) {
-			if name, ok := strings.CutPrefix(path, "gorun/"); ok {
+			if name, ok := strings.CutPrefix(path, root); ok {
 				ours = append(ours, strings.TrimPrefix(name, "internal/"))
 			}
 		}
