@@ -28,6 +28,11 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 DEPGUARD    := github.com/OpenPeeDeeP/depguard/v2/cmd/depguard@v2.3.0
 
+# The release of Go that builds gorun's releases, and the database of its known vulnerabilities ("": Go's own).
+RELEASE_GO  := go1.26.11
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+VULNDB      ?=
+
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## list the targets
@@ -49,11 +54,15 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 
 .PHONY: dist
 dist: ## build a release for amd64 and arm64 in ./dist: archives, .deb, .rpm, an image, checksums, components (2 min)
-	$(GO) run ./internal/dist dist
+	GOTOOLCHAIN=$(RELEASE_GO) $(GO) run ./internal/dist dist
 
 .PHONY: dist-test
 dist-test: ## build the release of this commit twice, install each package, run it, remove it (2 min; needs man-db, qemu-user-static)
-	$(GOTEST) ./internal/dist
+	GOTOOLCHAIN=$(RELEASE_GO) $(GOTEST) ./internal/dist
+
+.PHONY: vulncheck
+vulncheck: ## known vulnerabilities in the code that a release calls (VULNDB=a copy of the database; else needs vuln.go.dev)
+	GOTOOLCHAIN=$(RELEASE_GO) $(GO) run $(GOVULNCHECK) $(if $(VULNDB),-db $(VULNDB)) ./cmd/gorun
 
 .PHONY: module
 module: ## rename the module: MODULE is the path at which `go install` will find it
