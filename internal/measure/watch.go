@@ -302,8 +302,7 @@ func (w *Watcher) readThrottling() (seconds float64, err error) {
 	if w.groupsErr != nil {
 		return 0, w.groupsErr
 	}
-	throttled, err := w.groups.ReadThrottling()
-	return throttled.Seconds, err
+	return w.groups.ReadThrottling()
 }
 
 // MigrationsLack returns why migrations cannot be counted exactly on this machine; nil if they can.
