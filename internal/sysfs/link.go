@@ -3,7 +3,6 @@ package sysfs
 import (
 	"errors"
 	"io/fs"
-	"path"
 	"syscall"
 )
 
@@ -22,28 +21,4 @@ func ReadLink(fsys fs.FS, name string) (string, error) {
 		}
 	}
 	return ReadString(fsys, name)
-}
-
-// ReadLink returns the target of a link in the recorded directory without following it.
-func (t *tree) ReadLink(name string) (string, error) {
-	fault := func(err error) error { return &fs.PathError{Op: "readlink", Path: name, Err: err} }
-	if !fs.ValidPath(name) || name == "." {
-		return "", fault(fs.ErrInvalid)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	links := 0
-	dir, err := t.resolveDir(path.Dir(name), &links)
-	if err != nil {
-		return "", fault(err)
-	}
-	parent, err := t.walk(dir)
-	if err != nil {
-		return "", fault(err)
-	}
-	target, err := parent.Readlink(path.Base(name))
-	if err != nil {
-		return "", fault(cause(err))
-	}
-	return target, nil
 }
