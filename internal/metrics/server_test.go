@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -90,30 +89,6 @@ func TestScrape(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestConcurrentScrapesOfARunThatGoesOn(t *testing.T) {
-	var tested atomic.Uint64
-	live := func() result.Live { return result.Live{NumbersTested: tested.Add(1)} }
-	limits := endless
-	limits.inFlight = 100
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
-	require.NoError(t, err)
-	var clients sync.WaitGroup
-	for range 8 {
-		clients.Go(func() {
-			for range 5 {
-				response, body := get(t, "http://"+s.Addr()+"/metrics")
-				assert.Equal(t, http.StatusOK, response.StatusCode)
-				assert.Contains(t, body, "gorun_numbers_tested_total ")
-			}
-		})
-	}
-	clients.Wait()
-	require.NoError(t, s.Close())
-	assert.Equal(t, uint64(8*5), tested.Load(), "the run is read once a scrape")
-	_, err = net.Dial("tcp", s.Addr())
-	require.Error(t, err, "closed")
-}
-
 func TestScrapesInFlightAreLimited(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	live := func() result.Live {
@@ -136,6 +111,8 @@ func TestScrapesInFlightAreLimited(t *testing.T) {
 	close(leave)
 	first.Wait()
 	require.NoError(t, s.Close())
+	_, err = net.Dial("tcp", s.Addr())
+	require.Error(t, err, "closed")
 }
 
 func TestLoopbackUnlessTold(t *testing.T) {
@@ -253,20 +230,9 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 	everywhere, err := NewExporter(fixedLive, fixedInfo).serve("0.0.0.0:0", endless)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, ask(everywhere, "metrics.lan"), "others may know this machine by a name")
+	_, port, err := net.SplitHostPort(everywhere.Addr())
+	require.NoError(t, err)
+	_, err = net.Dial("tcp6", net.JoinHostPort("::1", port))
+	require.Error(t, err, "it is every address of IPv4, and none of IPv6")
 	require.NoError(t, everywhere.Close())
-}
-
-// 0.0.0.0 is every address of IPv4, and none of IPv6.
-func TestIPv4Only(t *testing.T) {
-	s, err := NewExporter(fixedLive, fixedInfo).Serve("0.0.0.0:0")
-	require.NoError(t, err)
-	assert.Regexp(t, `^0\.0\.0\.0:\d+$`, s.Addr())
-	_, port, err := net.SplitHostPort(s.Addr())
-	require.NoError(t, err)
-	conn, err := net.Dial("tcp6", net.JoinHostPort("::1", port))
-	if err == nil {
-		require.NoError(t, conn.Close())
-	}
-	require.Error(t, err)
-	require.NoError(t, s.Close())
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
 
 	"gorun/internal/output"
 )
@@ -63,16 +62,5 @@ func (t *Textfile) Close() error {
 
 // write stores the present figures.
 func (t *Textfile) write() error {
-	families, err := t.run.Gather()
-	if err != nil {
-		return err
-	}
-	return t.file.Write(func(w io.Writer) error {
-		for _, family := range families {
-			if _, err := expfmt.MetricFamilyToText(w, family); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return t.file.Write(func(w io.Writer) error { return writeText(w, t.run) })
 }

@@ -70,13 +70,24 @@ func TestTextfile(t *testing.T) {
 	})
 }
 
-func TestTextfileReportsTheLastWrite(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "metrics")
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	file := keep(t, NewExporter(fixedLive, fixedInfo), filepath.Join(dir, "gorun.prom"))
-	require.NoError(t, os.Remove(dir))
-	require.ErrorContains(t, file.Close(), "cannot write --metrics-textfile "+dir)
-	require.ErrorIs(t, file.Close(), os.ErrNotExist)
+// A directory that is removed and created again gets the file again. The error is that of the last write.
+func TestTextfileGoesOnTrying(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "metrics")
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		file := keep(t, NewExporter(fixedLive, fixedInfo), filepath.Join(dir, "gorun.prom"))
+		require.NoError(t, os.Remove(dir))
+		time.Sleep(2 * textfileEvery)
+		synctest.Wait()
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		time.Sleep(textfileEvery)
+		synctest.Wait()
+		assert.Equal(t, []string{"gorun.prom"}, namesIn(t, dir))
+		require.NoError(t, os.RemoveAll(dir))
+		err := file.Close()
+		require.ErrorContains(t, err, "cannot write --metrics-textfile "+dir)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	})
 }
 
 // node_exporter reads all files of a directory together: it rejects equal series, and families with another help or type.
@@ -106,21 +117,4 @@ func TestTextfilesOfTwoRuns(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A directory that is removed and created again gets the file again.
-func TestTextfileGoesOnTrying(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "metrics")
-		require.NoError(t, os.Mkdir(dir, 0o755))
-		file := keep(t, NewExporter(fixedLive, fixedInfo), filepath.Join(dir, "gorun.prom"))
-		require.NoError(t, os.RemoveAll(dir))
-		time.Sleep(2 * textfileEvery)
-		synctest.Wait()
-		require.NoError(t, os.Mkdir(dir, 0o755))
-		time.Sleep(textfileEvery)
-		synctest.Wait()
-		assert.Equal(t, []string{"gorun.prom"}, namesIn(t, dir))
-		require.NoError(t, file.Close())
-	})
 }
