@@ -233,7 +233,7 @@ func TestHosts(t *testing.T) {
 			hidden := want.hidden && name != "no cgroups"
 			assert.Equal(t, Quota{CPUs: want.quota, File: want.file, Leaf: want.leaf, Hidden: hidden}, quota)
 
-			throttling, err := readThrottling(fsys)
+			throttling, err := FindGroups(fsys).ReadThrottling()
 			if want.hidden {
 				require.ErrorIs(t, err, fs.ErrNotExist)
 			} else {
@@ -256,18 +256,9 @@ func TestHosts(t *testing.T) {
 var readers = map[string]func(fs.FS) error{
 	"cpus":       func(fsys fs.FS) error { _, err := ReadCPUs(fsys); return err },
 	"quota":      func(fsys fs.FS) error { _, err := ReadQuota(fsys); return err },
-	"throttling": func(fsys fs.FS) error { _, err := readThrottling(fsys); return err },
+	"throttling": func(fsys fs.FS) error { _, err := FindGroups(fsys).ReadThrottling(); return err },
 	"pids":       func(fsys fs.FS) error { _, err := ReadPids(fsys); return err },
 	"memory":     func(fsys fs.FS) error { _, err := ReadMemory(fsys); return err },
-}
-
-// readThrottling finds the groups and reads their throttling.
-func readThrottling(fsys fs.FS) (float64, error) {
-	groups, err := FindGroups(fsys)
-	if err != nil {
-		return 0, err
-	}
-	return groups.ReadThrottling()
 }
 
 // A malformed file, and a missing one that another needs, is an error that names it.
@@ -312,7 +303,7 @@ func TestFaultyFiles(t *testing.T) {
 	for _, stat := range []string{"usage_usec 5\n", "throttled_time 1\n"} {
 		fsys := maps.Clone(hosts["docker v2"])
 		fsys["sys/fs/cgroup/cpu.stat"] = &fstest.MapFile{Data: []byte(stat)}
-		_, err := readThrottling(fsys)
+		_, err := FindGroups(fsys).ReadThrottling()
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 	}
 }

@@ -91,31 +91,35 @@ func parseQuota(text string) (cpus float64, err error) {
 type Groups struct {
 	fsys fs.FS
 	cpu  hierarchy
+	err  error // why they are not known
 }
 
 // FindGroups finds the groups, which takes longer than reading their throttling. A process that is moved to another
-// group has to find them again. If the groups are not visible the error wraps fs.ErrNotExist: their quotas are unknown,
-// not zero.
-func FindGroups(fsys fs.FS) (Groups, error) {
+// group has to find them again.
+func FindGroups(fsys fs.FS) Groups {
 	text, err := sysfs.ReadString(fsys, membershipFile)
 	if err == nil && text == "" {
 		err = fmt.Errorf("%s: it names no group: %w", membershipFile, fs.ErrNotExist)
 	}
 	if err != nil {
-		return Groups{}, err
+		return Groups{err: err}
 	}
 	cpu, err := find(fsys, "cpu")
 	if err == nil && cpu.hidden {
 		err = fmt.Errorf("%s: no mounted hierarchy has the CPU controller's group: %w", mountsFile, fs.ErrNotExist)
 	}
-	return Groups{fsys, cpu}, err
+	return Groups{fsys, cpu, err}
 }
 
 // ReadThrottling returns for how long the CPU quotas of the groups have stopped the process since each group was
 // created, in seconds, summed over CPUs, from cpu.stat of each group that has a quota; it is zero if none has. A group
 // with a quota but without the counter is an error that wraps fs.ErrNotExist. A group with the counter but without a
-// quota file is read like one with a quota.
+// quota file is read like one with a quota. If the groups are not visible the error wraps fs.ErrNotExist: their quotas
+// are unknown, not zero.
 func (g Groups) ReadThrottling() (seconds float64, err error) {
+	if g.err != nil {
+		return 0, g.err
+	}
 	key, unit := "throttled_usec", 1e6
 	if !g.cpu.v2 {
 		key, unit = "throttled_time", 1e9
