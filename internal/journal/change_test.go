@@ -219,7 +219,6 @@ func TestChangedJournals(t *testing.T) {
 	delete(journals, "matrix-classic") // whose verdicts take 0.2 s: all it has alone are words and contrasts
 	random := rand.New(rand.NewPCG(14, 9))
 	all := values(t, random, journals)
-	there, later := 0, 0
 	for _, v := range all {
 		whole := journals[v.journal]
 		lines := slices.Clone(whole)
@@ -236,14 +235,6 @@ func TestChangedJournals(t *testing.T) {
 		number, err := strconv.Atoi(named[1])
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, number, v.line+1, "%s, %s", v.journal, v.kind)
-		if number == v.line+1 {
-			there++
-		} else {
-			later++
-		}
 	}
 	assert.Greater(t, len(all), 500)
-	assert.Positive(t, there)
-	assert.Positive(t, later)
-	t.Logf("%d changes: %d found in their line, %d by a later one", len(all), there, later)
 }

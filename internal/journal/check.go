@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"gorun/internal/column"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
@@ -14,10 +13,8 @@ import (
 type checker struct {
 	Recording
 	of      Columns
-	columns column.List
 	figures []matrix.Comparand // the judged ones; none: nothing is judged
 	answers map[string]answer  // by question
-	judged  int                // samples that the verdicts follow from; −1: there are no verdicts yet
 	partial bool               // what the last footer says
 }
 
@@ -28,7 +25,7 @@ type answer struct {
 }
 
 func newChecker(of Columns) *checker {
-	return &checker{Recording: Recording{footed: -1}, of: of, answers: map[string]answer{}, judged: -1}
+	return &checker{Recording: Recording{footed: -1}, of: of, answers: map[string]answer{}}
 }
 
 // take takes the next line.
@@ -63,11 +60,11 @@ func (c *checker) header(run *result.Run) error {
 	if err := checkCompared(run); err != nil {
 		return err
 	}
-	known, err := false, error(nil)
-	c.columns, known = c.of(run.Experiment)
+	columns, known := c.of(run.Experiment)
+	var err error
 	switch m.Order.Design {
 	case "", result.Pairs, result.Rows:
-		c.figures, err = matrix.Comparands(m, c.columns)
+		c.figures, err = matrix.Comparands(m, columns)
 	default:
 		err = fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
 	}
@@ -78,7 +75,7 @@ func (c *checker) header(run *result.Run) error {
 	if err != nil || m.Order.Design != "" {
 		return err
 	}
-	if c.judging, err = matrix.NewJudging(run, c.columns); err != nil {
+	if c.judging, err = matrix.NewJudging(run, columns); err != nil {
 		return err
 	}
 	order := c.judging.Order()
@@ -143,8 +140,18 @@ func (c *checker) place(s *result.Sample) error {
 	return c.follows(s)
 }
 
-// follows checks that a sample is the next one of the schedule.
+// follows checks that a sample is the next one of the schedule. That of blocks follows from the seed and the samples before it.
 func (c *checker) follows(s *result.Sample) error {
+	if c.judging != nil {
+		if c.judging.Done() {
+			return errors.New("the run was over before this sample")
+		}
+		want := c.judging.Next()
+		if want.Elapsed = s.Elapsed; want != *s.Slot {
+			return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
+		}
+		return nil
+	}
 	m, before := c.run.Matrix, c.run.Samples
 	last := result.Slot{Cell: -1}
 	if len(before) > 0 {
@@ -163,28 +170,11 @@ func (c *checker) follows(s *result.Sample) error {
 		case len(before) == 0 && len(first) > 0 && len(first[0]) > 0:
 			ok = ok && s.Cell == first[0][0]
 		}
-	case "":
-		return c.drawn(s)
-	default:
+	default: // this gorun cannot judge it
 		return nil
 	}
 	if !ok || s.Block != 0 || s.Control {
 		return fmt.Errorf("the sample, of cell %d in round %d, is not the next one in the schedule", s.Cell, s.Round)
-	}
-	return nil
-}
-
-// drawn checks that a sample is the one that the seed and the samples before it give.
-func (c *checker) drawn(s *result.Sample) error {
-	if c.judging == nil {
-		return nil
-	}
-	if c.judging.Done() {
-		return errors.New("the run was over before this sample")
-	}
-	want := c.judging.Next()
-	if want.Elapsed = s.Elapsed; want != *s.Slot {
-		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
 	}
 	return nil
 }
@@ -221,11 +211,8 @@ func (c *checker) footer(f *result.Footer) error {
 
 // judge sets the verdicts and summaries of the cells.
 func (c *checker) judge() {
-	if c.judged == len(c.run.Samples) || c.figures == nil {
-		return
-	}
-	c.judged = len(c.run.Samples)
 	switch {
+	case c.figures == nil:
 	case c.judging != nil:
 		c.judging.Judge()
 	case c.run.Matrix.Order.Design == result.Pairs:
@@ -237,7 +224,9 @@ func (c *checker) judge() {
 
 // end completes the recording after the last line.
 func (c *checker) end(whole int64, torn bool) {
-	c.judge()
+	if !c.ended { // otherwise the footer's verdicts are the last
+		c.judge()
+	}
 	c.whole, c.torn = whole, torn
 	c.ended = c.ended && !torn
 	c.run.Partial = !c.ended || c.partial

@@ -19,8 +19,7 @@ import (
 // footer that counts other samples says more than the first sample after a gap.
 func read(r io.Reader, columns Columns) (*Recording, error) {
 	var o outline
-	whole, torn, err := o.read(r)
-	if err != nil {
+	if err := o.read(r); err != nil {
 		return nil, err
 	}
 	c := newChecker(columns)
@@ -29,7 +28,7 @@ func read(r io.Reader, columns Columns) (*Recording, error) {
 			return nil, hint.With(fmt.Errorf("line %d: %w", i+1, err), way(c.run.Tool))
 		}
 	}
-	c.end(whole, torn)
+	c.end(o.whole, o.torn)
 	return &c.Recording, nil
 }
 
@@ -47,7 +46,7 @@ func ReadHeader(path string) (*result.Run, error) {
 		return nil, err
 	}
 	defer file.Close()
-	line, err := readLine(bufio.NewReader(file), nil)
+	line, err := bufio.NewReader(file).ReadBytes('\n')
 	if err != nil {
 		return nil, err
 	}
@@ -64,30 +63,30 @@ type outline struct {
 	samples  int
 	ended    bool // the last line is a footer
 	warnings []result.Warning
+	whole    int64 // bytes of the complete lines
+	torn     bool  // a broken or incomplete last line was left out
 }
 
-// read adds all lines of a journal. whole is the number of bytes of the complete ones; torn reports whether a broken or
-// incomplete last line was left out.
-func (o *outline) read(r io.Reader) (whole int64, torn bool, err error) {
-	var broken error // of the line before
-	var text []byte
+// read adds all lines of a journal.
+func (o *outline) read(r io.Reader) error {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if err := another(in); err != nil {
-		return 0, false, err
+		return err
 	}
+	var broken error // of the line before
 	for number := 1; ; number++ {
-		text, err = readLine(in, text[:0])
+		text, err := in.ReadBytes('\n') // without its end: the last line, which may be empty
 		if err != nil && err != io.EOF {
-			return 0, false, err
+			return err
 		}
 		if len(text) == 0 {
 			break
 		}
 		if broken != nil {
-			return 0, false, broken
+			return broken
 		}
 		if err == io.EOF {
-			torn = true
+			o.torn = true
 			break
 		}
 		line := text[:len(text)-1]
@@ -97,18 +96,19 @@ func (o *outline) read(r io.Reader) (whole int64, torn bool, err error) {
 			continue
 		}
 		if err = o.add(line, err); err != nil {
-			return 0, false, fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
-		whole += int64(len(text))
+		o.whole += int64(len(text))
 	}
 	if o.lines == nil {
 		err := errors.New("it contains no complete line of a journal")
 		if broken != nil {
 			err = fmt.Errorf("%w: %w", err, broken)
 		}
-		return 0, false, hint.With(err, noJournal)
+		return hint.With(err, noJournal)
 	}
-	return whole, torn || broken != nil, nil
+	o.torn = o.torn || broken != nil
+	return nil
 }
 
 // add adds the next line. unverified is the error of its checksum. A run that is resumed after a footer writes another when it

@@ -135,6 +135,7 @@ func (w *Writer) sync() error {
 	return err
 }
 
+// store writes the text of a line, in place of an incomplete one.
 func (w *Writer) store(text []byte) error {
 	if w.torn {
 		if err := w.file.Truncate(w.whole); err != nil {
