@@ -149,7 +149,7 @@ func (o Opener) Open(ctx context.Context, n Named) (f *File, err error) {
 	if at.missing() {
 		return replaced, tryReplace(at)
 	}
-	file, err := o.openPlace(ctx, n, os.O_WRONLY)
+	file, err := o.openPlace(ctx, n, at.info.Mode(), os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -200,17 +200,13 @@ func (o Opener) Append(ctx context.Context, n Named) (file *os.File, err error) 
 	if at.missing() {
 		return os.OpenFile(at.path, flags|os.O_CREATE, 0o666)
 	}
-	return o.openPlace(ctx, n, flags)
+	return o.openPlace(ctx, n, at.info.Mode(), flags)
 }
 
 // openPlace opens a file that exists. O_CREATE would be refused for another user's file in a directory like /tmp
 // (fs.protected_regular, proc_sys_fs(5)).
-func (o Opener) openPlace(ctx context.Context, n Named, flags int) (*os.File, error) {
-	info, err := os.Stat(n.Path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode()&fs.ModeNamedPipe == 0 {
+func (o Opener) openPlace(ctx context.Context, n Named, mode fs.FileMode, flags int) (*os.File, error) {
+	if mode&fs.ModeNamedPipe == 0 {
 		return os.OpenFile(n.Path, flags|syscall.O_NOCTTY, 0)
 	}
 	for waits := false; ; waits = true {
