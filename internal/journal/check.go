@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -44,7 +45,7 @@ func (c *checker) take(line result.Line) error {
 func (c *checker) header(run *result.Run) error {
 	run.Samples = []result.Sample{}
 	c.run = run
-	if err := checkCells(run.Cells); err != nil {
+	if err := checkCells(run); err != nil {
 		return err
 	}
 	m := run.Matrix
@@ -54,7 +55,7 @@ func (c *checker) header(run *result.Run) error {
 		}
 		return nil
 	}
-	if judgedAlready(m) {
+	if !reflect.DeepEqual(m, run.Header().Matrix) {
 		return errors.New("the header has a verdict, before the first sample")
 	}
 	if err := checkCompared(run); err != nil {

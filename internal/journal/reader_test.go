@@ -302,21 +302,14 @@ func TestReadLongLines(t *testing.T) {
 	assert.Equal(t, samplesOf(lines), reads(t, journal).run.Samples)
 }
 
-// many returns the journal of a plain run with 10,000 samples.
-func many(t testing.TB, sample *result.Sample) []byte {
-	journal := text(t, plain(t, 0)[:1])
-	for i := range 10_000 {
-		sample.Index = i
-		journal = append(journal, text(t, []result.Line{{Sample: sample}})...)
-	}
-	return journal
-}
-
 // A journal of a long run is read at once: about as much memory as its text, and no more.
 func TestReadIsFrugal(t *testing.T) {
 	sample := &result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Quality: result.Quality{Verdict: result.Valid}}
 	require.NoError(t, json.Unmarshal([]byte(`{"a": 1, "b": 2}`), &sample.Values))
-	journal := many(t, sample)
+	journal := text(t, plain(t, 0)[:1])
+	for sample.Index = range 10_000 {
+		journal = append(journal, text(t, []result.Line{{Sample: sample}})...)
+	}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -326,21 +319,6 @@ func TestReadIsFrugal(t *testing.T) {
 	require.Len(t, rec.run.Samples, 10_000)
 	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(30<<20))
 	runtime.KeepAlive(journal)
-}
-
-func BenchmarkRead(b *testing.B) {
-	sample, figures := sampleOf(b, 0), `{"primes":17984`
-	for i := range 8 {
-		sample.CPUs = append(sample.CPUs, result.CPU{CPU: i, Workers: 3, BusySeconds: 1.0 / 3})
-		figures += fmt.Sprintf(`,"figure_%d_seconds":%v`, i, 1.0/3)
-	}
-	require.NoError(b, json.Unmarshal([]byte(figures+"}"), &sample.Values))
-	journal := many(b, sample)
-	b.SetBytes(int64(len(journal)))
-	b.ReportAllocs()
-	for b.Loop() {
-		reads(b, journal)
-	}
 }
 
 // No input makes the reader panic, and the samples that were read and written again are equal.
