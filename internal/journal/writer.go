@@ -33,9 +33,6 @@ const syncEvery = 100 * time.Millisecond
 // ErrExists means that the journal's file is not empty.
 var ErrExists = errors.New("holds an earlier run")
 
-// errBusy means that another process has the journal open for writing.
-var errBusy = errors.New("another gorun is writing to")
-
 // Create makes a journal of a file that was opened for appending. The writer closes the file, also after an
 // error. For a regular file that is not empty, the error wraps ErrExists, unless another process writes to it.
 func Create(file *os.File) (*Writer, error) {
@@ -82,7 +79,7 @@ func lock(file *os.File) (size int64, regular bool, err error) {
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("%w %s", errBusy, file.Name())
+		err = fmt.Errorf("another gorun is writing to %s", file.Name())
 		return 0, true, hint.With(err, "wait until it has ended, or give another file")
 	}
 	info, err = file.Stat() // again: another process may have written to it and ended before it was locked

@@ -76,15 +76,11 @@ var Families = [...]Family{
 		func(r reading) *float64 { return positive(r.Extent.Samples) }),
 	one("samples_completed_total", Counter, "Samples that were measured.",
 		func(r reading) *float64 { return new(float64(r.Totals.Samples)) }),
-	{
-		Name: "samples_judged_total", Type: Counter, Labels: []string{"verdict"},
-		Help: "Samples by the verdict on their quality.",
-		figures: func(r reading, put put) {
-			for _, verdict := range result.Verdicts {
-				put(float64(r.Totals.Verdicts[verdict]), string(verdict))
-			}
-		},
-	},
+	each("samples_judged_total", Counter, "verdict", "Samples by the verdict on their quality.", func(r reading, put put) {
+		for _, verdict := range result.Verdicts {
+			put(float64(r.Totals.Verdicts[verdict]), string(verdict))
+		}
+	}),
 	{
 		Name: "sample_duration_seconds", Type: Histogram, Help: "Wall time of a sample.",
 		histogram: func(r reading) *result.Histogram { return &r.Totals.Seconds },
@@ -101,31 +97,21 @@ var Families = [...]Family{
 		func(r reading) *float64 { return r.Totals.RunQueue }),
 	one("cpu_pressure_seconds_total", Counter, "Time in which something on the machine waited for a CPU (PSI) during samples.",
 		func(r reading) *float64 { return r.Totals.Pressure }),
-	{
-		Name: "context_switches_total", Type: Counter, Labels: []string{"type"},
-		Help: "Context switches of the threads.",
-		figures: func(r reading, put put) {
-			put(float64(r.VoluntarySwitches), "voluntary")
-			put(float64(r.InvoluntarySwitches), "involuntary")
-		},
-	},
-	{
-		Name: "migrations_total", Type: Counter, Labels: []string{"relation"},
-		Help: "Moves of threads between CPUs during samples, by what the two share; unknown where only their number was counted.",
-		figures: func(r reading, put put) {
+	each("context_switches_total", Counter, "type", "Context switches of the threads.", func(r reading, put put) {
+		put(float64(r.VoluntarySwitches), "voluntary")
+		put(float64(r.InvoluntarySwitches), "involuntary")
+	}),
+	each("migrations_total", Counter, "relation",
+		"Moves of threads between CPUs during samples, by what the two share; unknown where only their number was counted.",
+		func(r reading, put put) {
 			for relation, n := range r.Totals.Migrations {
 				put(float64(n), relation)
 			}
-		},
-	},
-	{
-		Name: "page_faults_total", Type: Counter, Labels: []string{"type"},
-		Help: "Page faults during samples; major ones read from a disk.",
-		figures: func(r reading, put put) {
-			known(put, r.Totals.MinorFaults, "minor")
-			known(put, r.Totals.MajorFaults, "major")
-		},
-	},
+		}),
+	each("page_faults_total", Counter, "type", "Page faults during samples; major ones read from a disk.", func(r reading, put put) {
+		known(put, r.Totals.MinorFaults, "minor")
+		known(put, r.Totals.MajorFaults, "major")
+	}),
 
 	// What the workers do.
 	one("numbers_tested_total", Counter, "Numbers tested for primality.",
@@ -140,24 +126,17 @@ var Families = [...]Family{
 		Help:      "Wall time of a worker from its first number to its last.",
 		histogram: func(r reading) *result.Histogram { return r.WorkerSeconds },
 	},
-	{
-		Name: "cpu_busy_seconds_total", Type: Counter, Labels: []string{"cpu"},
-		Help: "Wall time with a worker, a thread of a row, or the probe on the CPU.",
-		figures: func(r reading, put put) {
+	each("cpu_busy_seconds_total", Counter, "cpu", "Wall time with a worker, a thread of a row, or the probe on the CPU.",
+		func(r reading, put put) {
 			for _, cpu := range r.CPUs {
 				put(cpu.BusySeconds, strconv.Itoa(cpu.CPU))
 			}
-		},
-	},
-	{
-		Name: "cpu_workers_total", Type: Counter, Labels: []string{"cpu"},
-		Help: "Workers that finished on the CPU.",
-		figures: func(r reading, put put) {
-			for _, cpu := range r.CPUs {
-				put(float64(cpu.Workers), strconv.Itoa(cpu.CPU))
-			}
-		},
-	},
+		}),
+	each("cpu_workers_total", Counter, "cpu", "Workers that finished on the CPU.", func(r reading, put put) {
+		for _, cpu := range r.CPUs {
+			put(float64(cpu.Workers), strconv.Itoa(cpu.CPU))
+		}
+	}),
 
 	// The load during numa's probe.
 	one("load_requested_ratio", Gauge, "Requested load on each CPU; 1 is the whole CPU.", func(r reading) *float64 {
@@ -166,37 +145,29 @@ var Families = [...]Family{
 		}
 		return new(r.Totals.Load.Requested / 100)
 	}),
-	{
-		Name: "load_achieved_ratio", Type: Gauge, Labels: []string{"cpu"},
-		Help: "Load on the CPU during the last sample.",
-		figures: func(r reading, put put) {
-			if load := r.Totals.Load; load != nil {
-				for _, cpu := range load.CPUs {
-					put(cpu.Achieved/100, strconv.Itoa(cpu.CPU))
-				}
+	each("load_achieved_ratio", Gauge, "cpu", "Load on the CPU during the last sample.", func(r reading, put put) {
+		if load := r.Totals.Load; load != nil {
+			for _, cpu := range load.CPUs {
+				put(cpu.Achieved/100, strconv.Itoa(cpu.CPU))
 			}
-		},
-	},
+		}
+	}),
 
 	// The present state of the cells of a matrix, or the rows of numa.
-	{
-		Name: "cells", Type: Gauge, Labels: []string{"verdict"},
-		Help: "Cells by their verdict so far; the baseline has none.",
-		figures: func(r reading, put put) {
-			if r.Interim == nil {
-				return
+	each("cells", Gauge, "verdict", "Cells by their verdict so far; the baseline has none.", func(r reading, put put) {
+		if r.Interim == nil {
+			return
+		}
+		count := map[stats.Kind]int{}
+		for _, cell := range r.Interim.Cells {
+			if !cell.Baseline {
+				count[cell.Verdict.Kind]++
 			}
-			count := map[stats.Kind]int{}
-			for _, cell := range r.Interim.Cells {
-				if !cell.Baseline {
-					count[cell.Verdict.Kind]++
-				}
-			}
-			for _, kind := range stats.Kinds {
-				put(float64(count[kind]), string(kind))
-			}
-		},
-	},
+		}
+		for _, kind := range stats.Kinds {
+			put(float64(count[kind]), string(kind))
+		}
+	}),
 	one("cells_open", Gauge, "Cells that are still sampled.", func(r reading) *float64 {
 		if r.Interim == nil {
 			return nil
@@ -265,13 +236,18 @@ func one(name string, kind Type, help string, figure func(r reading) *float64) F
 	return Family{Name: name, Type: kind, Help: help, figures: func(r reading, put put) { known(put, figure(r)) }}
 }
 
+// each makes a family with a series for each value of a label.
+func each(name string, kind Type, label, help string, figures func(r reading, put put)) Family {
+	return Family{Name: name, Type: kind, Labels: []string{label}, Help: help, figures: figures}
+}
+
 // cells makes a family with a series for each of the first cells whose figure is not nil.
 func cells(name, help string, figure func(c result.InterimCell) *float64) Family {
-	return Family{Name: name, Type: Gauge, Labels: []string{"cell"}, Help: help, figures: func(r reading, put put) {
+	return each(name, Gauge, "cell", help, func(r reading, put put) {
 		for _, cell := range r.firstCells() {
 			known(put, figure(cell), cell.Name)
 		}
-	}}
+	})
 }
 
 // effects makes a family of the known effects on the deciding figure.

@@ -66,16 +66,11 @@ func placeOf(path string) (place, error) {
 		}
 		return placeOf(to)
 	}
-	if dir == "" {
-		dir = "."
-	}
-	info, err = os.Stat(dir)
+	info, err = os.Stat(cmp.Or(dir, "."))
 	return place{info: info, name: name, path: path}, err
 }
 
 func (p place) missing() bool { return p.name != "" }
-
-func (p place) same(q place) bool { return p.name == q.name && os.SameFile(p.info, q.info) }
 
 // replaceable reports whether the file can be replaced: a regular file of this user without other links.
 func (p place) replaceable() bool {
@@ -95,7 +90,8 @@ func (o Opener) Same(a, b Named) bool {
 	}
 	at, errA := o.placeOf(a)
 	other, errB := o.placeOf(b)
-	return errA == nil && errB == nil && at.same(other) && at.info.Mode()&fs.ModeCharDevice == 0
+	return errA == nil && errB == nil && at.name == other.name && os.SameFile(at.info, other.info) &&
+		at.info.Mode()&fs.ModeCharDevice == 0
 }
 
 // placeOf returns the place of a file or of stdout.

@@ -72,12 +72,13 @@ func TestOpenRootFollowsLinksInside(t *testing.T) {
 		_, err := ReadString(fsys, name)
 		require.ErrorIs(t, err, fs.ErrNotExist, name)
 	}
-	for name, want := range map[string]error{
-		"sys/escape": errEscapes, "sys/escape-dir/secret": errEscapes, "sys/escape-and-return": errEscapes,
-		"sys/circle": errLoop, "sys/a": errLoop, "sys/a/x": errLoop,
+	const escapes, loop = "the link leaves the recorded tree", "too many links"
+	for name, want := range map[string]string{
+		"sys/escape": escapes, "sys/escape-dir/secret": escapes, "sys/escape-and-return": escapes,
+		"sys/circle": loop, "sys/a": loop, "sys/a/x": loop,
 	} {
 		_, err := ReadString(fsys, name)
-		require.ErrorIs(t, err, want, name)
+		require.ErrorContains(t, err, want, name)
 		assert.NotErrorIs(t, err, fs.ErrNotExist)
 		assert.ErrorContains(t, err, name)
 	}

@@ -31,11 +31,6 @@ type step struct {
 // maxLinks is the number of links in one name: MAXSYMLINKS of the kernel's include/linux/namei.h.
 const maxLinks = 40
 
-var (
-	errEscapes = errors.New("the link leaves the recorded tree")
-	errLoop    = errors.New("too many links")
-)
-
 func openDir(dir string) (fs.FS, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -118,7 +113,7 @@ func (t *tree) resolve(name string, links *int) (string, error) {
 		return plain, err
 	}
 	if *links++; *links > maxLinks {
-		return "", fmt.Errorf("%w at %s", errLoop, plain)
+		return "", fmt.Errorf("too many links at %s", plain)
 	}
 	target, err := parent.Readlink(path.Base(name))
 	if err != nil {
@@ -180,7 +175,7 @@ func (t *tree) follow(link, target string, links *int) (string, error) {
 		case "", ".":
 		case "..":
 			if at == "." {
-				return "", fmt.Errorf("%w: %s -> %s", errEscapes, link, target)
+				return "", fmt.Errorf("the link leaves the recorded tree: %s -> %s", link, target)
 			}
 			at = path.Dir(at)
 		default:
