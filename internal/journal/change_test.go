@@ -124,8 +124,8 @@ func values(t *testing.T, random *rand.Rand, journals map[string][]string) (all 
 		rec, err := check(journals[name])
 		require.NoError(t, err, name)
 		design := "none"
-		if rec.run.Matrix != nil {
-			design = cmp.Or(rec.run.Matrix.Order.Design, "blocks")
+		if rec.Run.Matrix != nil {
+			design = cmp.Or(rec.Run.Matrix.Order.Design, "blocks")
 		}
 		here := map[string][]value{}
 		for line, text := range journals[name] {
@@ -197,8 +197,8 @@ func isFree(v value, lines []string) bool {
 		if err != nil {
 			return false
 		}
-		s := rec.run.Samples[v.line-1]
-		summed := rec.run.Summary != nil || rec.run.Matrix != nil && rec.run.Matrix.Compared == ""
+		s := rec.Run.Samples[v.line-1]
+		summed := rec.Run.Summary != nil || rec.Run.Matrix != nil && rec.Run.Matrix.Compared == ""
 		return !s.Good() || !summed
 	}
 	for _, f := range free {

@@ -35,10 +35,10 @@ func TestRecordedRuns(t *testing.T) {
 		for n := range lines {
 			rec, err := check(lines[:n+1])
 			require.NoError(t, err, "%s, %d lines", name, n+1)
-			require.NoError(t, rec.Unjudged())
-			assert.Equal(t, n+1 == len(lines), rec.Ended(), name)
-			judged := rec.run.Matrix != nil && rec.run.Matrix.Order.Design == ""
-			assert.Equal(t, judged, rec.run.Matrix != nil && rec.run.Matrix.Control != nil, name)
+			require.NoError(t, rec.Unjudged)
+			assert.Equal(t, n+1 == len(lines), rec.Ended, name)
+			judged := rec.Run.Matrix != nil && rec.Run.Matrix.Order.Design == ""
+			assert.Equal(t, judged, rec.Run.Matrix != nil && rec.Run.Matrix.Control != nil, name)
 		}
 	}
 }
@@ -170,10 +170,10 @@ func TestReadJSON(t *testing.T) {
 		rec, err := check(lines)
 		require.NoError(t, err)
 		var printed strings.Builder
-		require.NoError(t, render.JSON(&printed, rec.Run(), term.Options{}))
+		require.NoError(t, render.JSON(&printed, rec.Run, term.Options{}))
 		run, err := readAs(printed.String())
 		require.NoError(t, err, name)
-		want, err := json.Marshal(rec.Run())
+		want, err := json.Marshal(rec.Run)
 		require.NoError(t, err)
 		got, err := json.Marshal(run)
 		require.NoError(t, err)

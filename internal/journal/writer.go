@@ -67,7 +67,7 @@ func Open(path string, columns Columns) (*Writer, *Recording, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	return &Writer{file: file, regular: true, torn: rec.torn, whole: rec.whole}, rec, nil
+	return &Writer{file: file, regular: true, torn: rec.Torn, whole: rec.whole}, rec, nil
 }
 
 // lock locks a regular file for this process until it is closed (flock(2)), and returns its size. On a file system

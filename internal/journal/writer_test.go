@@ -91,8 +91,8 @@ func TestOpenGoesOn(t *testing.T) {
 
 	j, rec, err := Open(path, experiments.Known)
 	require.NoError(t, err)
-	assert.Equal(t, samplesOf(lines[:3]), rec.Run().Samples)
-	assert.True(t, rec.torn)
+	assert.Equal(t, samplesOf(lines[:3]), rec.Run.Samples)
+	assert.True(t, rec.Torn)
 	require.NoError(t, j.Close())
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestOpenGoesOn(t *testing.T) {
 
 	j, rec, err = Open(path, experiments.Known)
 	require.NoError(t, err)
-	assert.True(t, rec.Ended())
+	assert.True(t, rec.Ended)
 	write(t, j, lines[len(lines)-1:])
 	require.NoError(t, j.Close())
 	holds(t, path, append(lines, lines[len(lines)-1]))
