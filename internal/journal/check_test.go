@@ -148,6 +148,10 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
+func TestListsOfDifferentLengthDisagree(t *testing.T) {
+	require.EqualError(t, agrees("the order", []int{1}, []int{1, 2}), "the order is [1], but the rest of the journal gives [1,2]")
+}
+
 // A contradiction may be of another version of gorun, which the hint names.
 func TestContradictionNamesTheWriter(t *testing.T) {
 	lines := edit(t, recorded(t)["primes"], 2, `"index":0`, `"index":1`)

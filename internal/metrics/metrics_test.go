@@ -146,6 +146,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	text := exposition(t, NewExporter(func() result.Live { return live }, fixedInfo))
 	assert.Contains(t, text, fmt.Sprintf("gorun_cells_other %d\n", 10*MaxCells))
 	assert.Contains(t, text, fmt.Sprintf("gorun_cells{verdict=\"slower\"} %d\n", 11*MaxCells-1), "all but the baseline")
+	assert.NotContains(t, text, `gorun_cell_ratio{cell="cell 0"}`, "of the baseline to itself")
+	assert.Contains(t, text, `gorun_cell_ratio{cell="cell 1"}`)
 }
 
 // A cell's name is the user's.

@@ -5,22 +5,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
+// That the buckets are those of Prometheus is tested in package metrics, with its client.
 func TestHistogramBuckets(t *testing.T) {
-	end := func(index int) float64 { return math.Exp2(float64(HistogramFirst+index-1) / 8) }
-	rapid.Check(t, func(t *rapid.T) {
-		seconds := math.Exp2(rapid.Float64Range(-26, 18).Draw(t, "octave"))
-		index := HistogramIndex(seconds)
-		if index > 0 {
-			require.Greater(t, seconds, end(index-1)*(1-1e-12))
-		}
-		if index < HistogramSize-1 {
-			require.LessOrEqual(t, seconds, end(index)*(1+1e-12))
-		}
-	})
 	// Powers of two are the ends that classic buckets share, so they must be exact.
 	for octave := leastOctave; octave <= lastOctave; octave++ {
 		var h Histogram
