@@ -114,18 +114,16 @@ func TestOpenGoesOn(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	_, _, err := Open(filepath.Join(dir, "none"), experiments.Known)
-	require.ErrorIs(t, err, os.ErrNotExist)
-	_, _, err = Open(dir, experiments.Known)
-	require.Error(t, err)
-	_, _, err = Open(os.DevNull, experiments.Known)
-	require.EqualError(t, err, os.DevNull+" is not a regular file")
-
-	path := filepath.Join(dir, "words")
-	require.NoError(t, os.WriteFile(path, []byte("words"), 0o644))
-	_, _, err = Open(path, experiments.Known)
-	require.ErrorContains(t, err, path+": line 1 does not begin a journal")
-	kept, err := os.ReadFile(path)
+	words := filepath.Join(dir, "words")
+	require.NoError(t, os.WriteFile(words, []byte("words"), 0o644))
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none"): ": no such file or directory", dir: ": is a directory", os.DevNull: " is not a regular file",
+		words: ": line 1 does not begin a journal",
+	} {
+		_, _, err := Open(path, experiments.Known)
+		require.ErrorContains(t, err, path+want)
+	}
+	kept, err := os.ReadFile(words)
 	require.NoError(t, err)
 	assert.Equal(t, "words", string(kept))
 }
