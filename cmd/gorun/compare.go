@@ -169,9 +169,9 @@ func readJournal(path string) (*result.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := recording.Unjudged(); why != nil {
+	if why := recording.Unjudged; why != nil {
 		return nil, fmt.Errorf("%s: %w", path, why)
 	}
-	render.Views(views).Derive(recording.Run())
-	return recording.Run(), nil
+	render.Views(views).Derive(recording.Run)
+	return recording.Run, nil
 }

@@ -274,7 +274,7 @@ func fullDisk(t *testing.T, f fault) {
 			assert.Regexp(t, f.report(), h.stderr.String())
 			var run result.Run
 			require.NoError(t, json.Unmarshal(h.stdout.Bytes(), &run), "%s", h.stderr.String())
-			kept := verified(t, h.journal).Run().Samples
+			kept := verified(t, h.journal).Run.Samples
 			require.NotEmpty(t, kept)
 			assert.True(t, run.Partial)
 			assert.Len(t, run.Samples, len(kept)+1, "and the one that could not be stored")

@@ -151,7 +151,7 @@ func (h *harmed) samples() []result.Sample {
 		return h.have
 	}
 	if rec, err := journal.Read(h.journal, render.Views(rows).Known); err == nil {
-		h.size, h.have = info.Size(), rec.Run().Samples
+		h.size, h.have = info.Size(), rec.Run.Samples
 	}
 	return h.have
 }

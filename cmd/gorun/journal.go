@@ -105,20 +105,18 @@ func verify(e env, files []string) error {
 
 // described returns the number of lines, samples and cells of a journal without faults.
 func described(rec *journal.Recording) string {
-	run := rec.Run()
-	lines, torn := rec.Lines()
-	text := fmt.Sprintf("right: %s, %s", units.Things(lines, "line"), units.Things(len(run.Samples), "sample"))
-	if cells := len(run.Cells); cells > 0 {
+	text := fmt.Sprintf("right: %s, %s", units.Things(rec.Lines, "line"), units.Things(len(rec.Run.Samples), "sample"))
+	if cells := len(rec.Run.Cells); cells > 0 {
 		text += " of " + units.Things(cells, "cell")
 	}
 	switch {
-	case torn:
-		text += fmt.Sprintf("; the run has not ended; line %d, the last, is incomplete and was left out", lines+1)
-	case !rec.Ended():
+	case rec.Torn:
+		text += fmt.Sprintf("; the run has not ended; line %d, the last, is incomplete and was left out", rec.Lines+1)
+	case !rec.Ended:
 		text += "; the run has not ended"
 	}
-	if why := rec.Unjudged(); why != nil {
-		text += "; not judged: " + why.Error()
+	if rec.Unjudged != nil {
+		text += "; not judged: " + rec.Unjudged.Error()
 	}
 	return text
 }

@@ -27,11 +27,11 @@ func ReadQuota(fsys fs.FS) (Quota, error) {
 	}
 	q := Quota{Hidden: groups.hidden}
 	for i, dir := range groups.dirs {
-		cpus, has, err := groups.readQuota(fsys, dir)
+		cpus, _, err := groups.readQuota(fsys, dir)
 		if err != nil {
 			return Quota{}, err
 		}
-		if has && (q.CPUs == 0 || cpus < q.CPUs) {
+		if cpus > 0 && (q.CPUs == 0 || cpus < q.CPUs) {
 			q.CPUs, q.File = cpus, "/"+groups.quotaFile(dir)
 		}
 		if i == 0 && groups.own {
@@ -41,25 +41,28 @@ func ReadQuota(fsys fs.FS) (Quota, error) {
 	return q, nil
 }
 
-// readQuota returns the quota of one group.
-func (h hierarchy) readQuota(fsys fs.FS, dir string) (cpus float64, limited bool, err error) {
+// readQuota returns the quota of one group, 0 if it has none, and reports whether the group has the file.
+func (h hierarchy) readQuota(fsys fs.FS, dir string) (cpus float64, found bool, err error) {
 	name := h.quotaFile(dir)
 	text, err := sysfs.ReadString(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}
-	if err == nil && !h.v2 && text != "-1" {
+	if err == nil && !h.v2 {
+		if text == "-1" {
+			return 0, true, nil
+		}
 		var period string
 		period, err = sysfs.ReadString(fsys, path.Join(dir, "cpu.cfs_period_us"))
 		text += " " + period
 	}
-	if err != nil || text == "-1" && !h.v2 {
-		return 0, false, err
+	if err != nil {
+		return 0, true, err
 	}
-	if cpus, limited, err = parseQuota(text); err != nil {
-		return 0, false, sysfs.Malformed(name, "%v", err)
+	if cpus, err = parseQuota(text); err != nil {
+		err = sysfs.Malformed(name, "%v", err)
 	}
-	return cpus, limited, nil
+	return cpus, true, err
 }
 
 // quotaFile returns the name of the file with a group's quota.
@@ -71,98 +74,79 @@ func (h hierarchy) quotaFile(dir string) string {
 }
 
 // parseQuota parses "QUOTA PERIOD", both in microseconds; a quota of "max" is none.
-func parseQuota(text string) (cpus float64, limited bool, err error) {
+func parseQuota(text string) (cpus float64, err error) {
 	quotaText, periodText, _ := strings.Cut(text, " ")
 	if quotaText == "max" {
-		return 0, false, nil
+		return 0, nil
 	}
 	quota, quotaErr := strconv.ParseUint(quotaText, 10, 64)
 	period, periodErr := strconv.ParseUint(periodText, 10, 64)
 	if quotaErr != nil || periodErr != nil || quota == 0 || period == 0 {
-		return 0, false, fmt.Errorf("%.40q is not a quota and a period", text)
+		return 0, fmt.Errorf("%.40q is not a quota and a period", text)
 	}
-	return float64(quota) / float64(period), true, nil
-}
-
-// Throttling counts how often and how long the CPU quotas of the process's group and its ancestors have stopped it,
-// since each group was created.
-type Throttling struct {
-	Periods   uint64  // periods with runnable threads
-	Throttled uint64  // periods in which the quota ran out
-	Seconds   float64 // throttled time, summed over CPUs
+	return float64(quota) / float64(period), nil
 }
 
 // Groups are the control group of this process and its ancestors, of the CPU controller.
 type Groups struct {
 	fsys fs.FS
 	cpu  hierarchy
+	err  error // why they are not known
 }
 
 // FindGroups finds the groups, which takes longer than reading their throttling. A process that is moved to another
-// group has to find them again. If the groups are not visible the error wraps fs.ErrNotExist: their quotas are unknown,
-// not zero.
-func FindGroups(fsys fs.FS) (Groups, error) {
-	switch text, err := sysfs.ReadString(fsys, membershipFile); {
-	case err != nil:
-		return Groups{}, err
-	case text == "":
-		return Groups{}, fmt.Errorf("%s: it names no group: %w", membershipFile, fs.ErrNotExist)
+// group has to find them again.
+func FindGroups(fsys fs.FS) Groups {
+	text, err := sysfs.ReadString(fsys, membershipFile)
+	if err == nil && text == "" {
+		err = fmt.Errorf("%s: it names no group: %w", membershipFile, fs.ErrNotExist)
+	}
+	if err != nil {
+		return Groups{err: err}
 	}
 	cpu, err := find(fsys, "cpu")
 	if err == nil && cpu.hidden {
 		err = fmt.Errorf("%s: no mounted hierarchy has the CPU controller's group: %w", mountsFile, fs.ErrNotExist)
 	}
-	return Groups{fsys, cpu}, err
+	return Groups{fsys, cpu, err}
 }
 
-// ReadThrottling returns the throttling, from cpu.stat of each group that has a quota; it is zero if none has. A group
-// with a quota but without the counters is an error that wraps fs.ErrNotExist. A group with the counters but without a
-// quota file is read like one with a quota.
-func (g Groups) ReadThrottling() (Throttling, error) {
-	fsys, groups := g.fsys, g.cpu
-	var sum Throttling
-	for _, dir := range groups.dirs {
-		_, limited, err := groups.readQuota(fsys, dir)
+// ReadThrottling returns for how long the CPU quotas of the groups have stopped the process since each group was
+// created, in seconds, summed over CPUs, from cpu.stat of each group that has a quota; it is zero if none has. A group
+// with a quota but without the counter is an error that wraps fs.ErrNotExist. A group with the counter but without a
+// quota file is read like one with a quota. If the groups are not visible the error wraps fs.ErrNotExist: their quotas
+// are unknown, not zero.
+func (g Groups) ReadThrottling() (seconds float64, err error) {
+	if g.err != nil {
+		return 0, g.err
+	}
+	key, unit := "throttled_usec", 1e6
+	if !g.cpu.v2 {
+		key, unit = "throttled_time", 1e9
+	}
+	for _, dir := range g.cpu.dirs {
+		cpus, found, err := g.cpu.readQuota(g.fsys, dir)
 		if err != nil {
-			return Throttling{}, err
+			return 0, err
 		}
-		hidden := false
-		if !limited {
-			_, err := fs.Stat(fsys, groups.quotaFile(dir))
-			if hidden = err != nil; !hidden {
-				continue
-			}
+		if found && cpus == 0 {
+			continue
 		}
-		t, err := groups.readThrottling(fsys, path.Join(dir, "cpu.stat"))
-		if hidden && errors.Is(err, fs.ErrNotExist) {
+		name := path.Join(dir, "cpu.stat")
+		stat, err := readStat(g.fsys, name)
+		throttled, counted := stat[key]
+		if err == nil && !counted {
+			err = fmt.Errorf("%s: %s: %w", name, key, fs.ErrNotExist)
+		}
+		if !found && errors.Is(err, fs.ErrNotExist) {
 			continue // a group without the controller
 		}
 		if err != nil {
-			return Throttling{}, err
+			return 0, err
 		}
-		sum.Periods += t.Periods
-		sum.Throttled += t.Throttled
-		sum.Seconds += t.Seconds
+		seconds += float64(throttled) / unit
 	}
-	return sum, nil
-}
-
-// readThrottling reads the counters of one group.
-func (h hierarchy) readThrottling(fsys fs.FS, name string) (t Throttling, err error) {
-	stat, err := readStat(fsys, name)
-	if err != nil {
-		return t, err
-	}
-	timeKey, unit := "throttled_usec", 1e6
-	if !h.v2 {
-		timeKey, unit = "throttled_time", 1e9
-	}
-	for _, key := range []string{"nr_periods", "nr_throttled", timeKey} {
-		if _, ok := stat[key]; !ok {
-			return t, fmt.Errorf("%s: %s: %w", name, key, fs.ErrNotExist)
-		}
-	}
-	return Throttling{stat["nr_periods"], stat["nr_throttled"], float64(stat[timeKey]) / unit}, nil
+	return seconds, nil
 }
 
 // readStat reads a file with lines of "key number", such as cpu.stat and memory.stat.

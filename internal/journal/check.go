@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
-	"gorun/internal/column"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
@@ -14,10 +14,8 @@ import (
 type checker struct {
 	Recording
 	of      Columns
-	columns column.List
 	figures []matrix.Comparand // the judged ones; none: nothing is judged
 	answers map[string]answer  // by question
-	judged  int                // samples that the verdicts follow from; −1: there are no verdicts yet
 	partial bool               // what the last footer says
 }
 
@@ -28,12 +26,12 @@ type answer struct {
 }
 
 func newChecker(of Columns) *checker {
-	return &checker{Recording: Recording{footed: -1}, of: of, answers: map[string]answer{}, judged: -1}
+	return &checker{Recording: Recording{Footed: -1}, of: of, answers: map[string]answer{}}
 }
 
 // take takes the next line.
 func (c *checker) take(line result.Line) error {
-	c.lines++
+	c.Lines++
 	switch {
 	case line.Header != nil:
 		return c.header(line.Header)
@@ -46,8 +44,8 @@ func (c *checker) take(line result.Line) error {
 // header takes the first line, and finds out how the samples are judged.
 func (c *checker) header(run *result.Run) error {
 	run.Samples = []result.Sample{}
-	c.run = run
-	if err := checkCells(run.Cells); err != nil {
+	c.Run = run
+	if err := checkCells(run); err != nil {
 		return err
 	}
 	m := run.Matrix
@@ -57,69 +55,69 @@ func (c *checker) header(run *result.Run) error {
 		}
 		return nil
 	}
-	if judgedAlready(m) {
+	if !reflect.DeepEqual(m, run.Header().Matrix) {
 		return errors.New("the header has a verdict, before the first sample")
 	}
 	if err := checkCompared(run); err != nil {
 		return err
 	}
-	known, err := false, error(nil)
-	c.columns, known = c.of(run.Experiment)
+	columns, known := c.of(run.Experiment)
+	var err error
 	switch m.Order.Design {
 	case "", result.Pairs, result.Rows:
-		c.figures, err = matrix.Comparands(m, c.columns)
+		c.figures, err = matrix.Comparands(m, columns)
 	default:
 		err = fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
 	}
 	if err != nil && !known {
-		c.unjudged = err
+		c.Unjudged = err
 		return nil
 	}
 	if err != nil || m.Order.Design != "" {
 		return err
 	}
-	if c.judging, err = matrix.NewJudging(run, c.columns); err != nil {
+	if c.Judging, err = matrix.NewJudging(run, columns); err != nil {
 		return err
 	}
-	order := c.judging.Order()
+	order := c.Judging.Order()
 	order.Method = m.Order.Method
 	return agrees("the order of the first round", m.Order, order)
 }
 
 // sample takes a sample.
 func (c *checker) sample(s *result.Sample) error {
-	i := len(c.run.Samples)
+	i := len(c.Run.Samples)
 	if s.Index != i {
 		return fmt.Errorf("the sample's index is %d instead of %d", s.Index, i)
 	}
 	if err := checkSample(s); err != nil {
 		return err
 	}
-	if (s.Slot != nil) != (len(c.run.Cells) > 0) {
+	if (s.Slot != nil) != (len(c.Run.Cells) > 0) {
 		return errors.New("only one of the sample and the run has cells")
 	}
 	if s.Slot == nil {
-		if i > 0 && c.run.Samples[i-1].Partial {
+		if i > 0 && c.Run.Samples[i-1].Partial {
 			return errors.New("a sample follows one that was cut short")
 		}
 	} else if err := c.place(s); err != nil {
 		return err
 	}
-	c.run.Samples, c.ended = append(c.run.Samples, *s), false
-	if c.judging == nil {
+	c.Run.Samples, c.Ended = append(c.Run.Samples, *s), false
+	if c.Judging == nil {
 		return nil
 	}
-	return c.judging.Add(*s)
+	return c.Judging.Add(*s)
 }
 
 // place checks a sample's place among the cells.
 func (c *checker) place(s *result.Sample) error {
-	if s.Cell < 0 || s.Cell >= len(c.run.Cells) {
-		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, len(c.run.Cells))
+	if s.Cell < 0 || s.Cell >= len(c.Run.Cells) {
+		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, len(c.Run.Cells))
 	}
 	before := 0.0
-	if n := len(c.run.Samples); n > 0 {
-		before = c.run.Samples[n-1].Elapsed
+	if n := len(c.Run.Samples); n > 0 {
+		before = c.Run.Samples[n-1].Elapsed
 	}
 	switch took := s.Elapsed - before; {
 	case took < 0:
@@ -132,10 +130,10 @@ func (c *checker) place(s *result.Sample) error {
 			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
 		}
 	}
-	if s.Answer != nil && c.run.Matrix.Order.Design == "" && s.Quality.Verdict != result.Invalid {
+	if s.Answer != nil && c.Run.Matrix.Order.Design == "" && s.Quality.Verdict != result.Invalid {
 		first, asked := c.answers[s.Answer.Of]
 		if !asked {
-			c.answers[s.Answer.Of] = answer{s.Answer.Is, c.lines}
+			c.answers[s.Answer.Of] = answer{s.Answer.Is, c.Lines}
 		} else if first.is != s.Answer.Is {
 			return fmt.Errorf("%q are %q here, and %q in line %d", s.Answer.Of, s.Answer.Is, first.is, first.line)
 		}
@@ -143,9 +141,19 @@ func (c *checker) place(s *result.Sample) error {
 	return c.follows(s)
 }
 
-// follows checks that a sample is the next one of the schedule.
+// follows checks that a sample is the next one of the schedule. That of blocks follows from the seed and the samples before it.
 func (c *checker) follows(s *result.Sample) error {
-	m, before := c.run.Matrix, c.run.Samples
+	if c.Judging != nil {
+		if c.Judging.Done() {
+			return errors.New("the run was over before this sample")
+		}
+		want := c.Judging.Next()
+		if want.Elapsed = s.Elapsed; want != *s.Slot {
+			return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
+		}
+		return nil
+	}
+	m, before := c.Run.Matrix, c.Run.Samples
 	last := result.Slot{Cell: -1}
 	if len(before) > 0 {
 		last = *before[len(before)-1].Slot
@@ -163,9 +171,7 @@ func (c *checker) follows(s *result.Sample) error {
 		case len(before) == 0 && len(first) > 0 && len(first[0]) > 0:
 			ok = ok && s.Cell == first[0][0]
 		}
-	case "":
-		return c.drawn(s)
-	default:
+	default: // this gorun cannot judge it
 		return nil
 	}
 	if !ok || s.Block != 0 || s.Control {
@@ -174,31 +180,16 @@ func (c *checker) follows(s *result.Sample) error {
 	return nil
 }
 
-// drawn checks that a sample is the one that the seed and the samples before it give.
-func (c *checker) drawn(s *result.Sample) error {
-	if c.judging == nil {
-		return nil
-	}
-	if c.judging.Done() {
-		return errors.New("the run was over before this sample")
-	}
-	want := c.judging.Next()
-	if want.Elapsed = s.Elapsed; want != *s.Slot {
-		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
-	}
-	return nil
-}
-
 // footer takes a footer.
 func (c *checker) footer(f *result.Footer) error {
-	run := c.run
+	run := c.Run
 	c.judge()
 	if len(run.Cells) != len(f.Cells) {
 		return fmt.Errorf("the footer has %d cells, but the header %d", len(f.Cells), len(run.Cells))
 	}
 	for i := range run.Cells {
 		cell := &run.Cells[i]
-		if of := f.Cells[i]; c.unjudged != nil { // this gorun cannot judge it
+		if of := f.Cells[i]; c.Unjudged != nil { // this gorun cannot judge it
 			cell.Summary, cell.Verdict, cell.Verdicts = of.Summary, of.Verdict, of.Verdicts
 			cell.Words, cell.Layouts = of.Words, of.Layouts
 		}
@@ -214,31 +205,30 @@ func (c *checker) footer(f *result.Footer) error {
 			return err
 		}
 	}
-	c.footed, c.ended, c.partial = f.Samples, true, f.Partial
+	c.Footed, c.Ended, c.partial = f.Samples, true, f.Partial
 	run.Summary, run.Findings, run.Warnings = f.Summary, f.Findings, f.Warnings
 	return nil
 }
 
 // judge sets the verdicts and summaries of the cells.
 func (c *checker) judge() {
-	if c.judged == len(c.run.Samples) || c.figures == nil {
-		return
-	}
-	c.judged = len(c.run.Samples)
 	switch {
-	case c.judging != nil:
-		c.judging.Judge()
-	case c.run.Matrix.Order.Design == result.Pairs:
-		matrix.JudgePairs(c.run, c.figures)
+	case c.figures == nil:
+	case c.Judging != nil:
+		c.Judging.Judge()
+	case c.Run.Matrix.Order.Design == result.Pairs:
+		matrix.JudgePairs(c.Run, c.figures)
 	default:
-		matrix.Summarise(c.run, c.figures)
+		matrix.Summarise(c.Run, c.figures)
 	}
 }
 
 // end completes the recording after the last line.
 func (c *checker) end(whole int64, torn bool) {
-	c.judge()
-	c.whole, c.torn = whole, torn
-	c.ended = c.ended && !torn
-	c.run.Partial = !c.ended || c.partial
+	if !c.Ended { // otherwise the footer's verdicts are the last
+		c.judge()
+	}
+	c.whole, c.Torn = whole, torn
+	c.Ended = c.Ended && !torn
+	c.Run.Partial = !c.Ended || c.partial
 }

@@ -24,12 +24,10 @@ func ReadJSON(path string, columns Columns, noJournal error) (*result.Run, error
 	if run.Schema == "" {
 		return nil, noJournal
 	}
-	err = checkSchema(run)
-	if err == nil && invalid != nil {
-		err = hint.With(errors.New("it is not the JSON of a run"), "give an unchanged output of --format json")
-	}
-	if err == nil {
-		if err = checkRun(run, columns); err != nil {
+	if err = checkSchema(run); err == nil {
+		if invalid != nil {
+			err = hint.With(errors.New("it is not the JSON of a run"), "give an unchanged output of --format json")
+		} else if err = checkRun(run, columns); err != nil {
 			err = hint.With(fmt.Errorf("its parts contradict each other: %w", err), way(run.Tool))
 		}
 	}

@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,14 +12,15 @@ import (
 )
 
 // checkCells checks the cells of the header.
-func checkCells(cells []result.Cell) error {
+func checkCells(run *result.Run) error {
+	before := run.Header().Cells
 	named := map[string]int{}
-	for i, cell := range cells {
+	for i, cell := range run.Cells {
 		if first, found := named[cell.Name]; found {
 			return fmt.Errorf("cells %d and %d both have the name %q", first, i, cell.Name)
 		}
 		named[cell.Name] = i
-		if cell.Summary != nil || cell.Verdict != nil || cell.Verdicts != nil || cell.Words != "" || cell.Layouts != nil {
+		if !reflect.DeepEqual(cell, before[i]) {
 			return fmt.Errorf("cell %d has a verdict or a summary, before the first sample", i)
 		}
 		for _, name := range slices.Sorted(maps.Keys(cell.CPUs)) {
@@ -65,10 +67,4 @@ func checkCompared(run *result.Run) error {
 		}
 	}
 	return nil
-}
-
-// judgedAlready reports whether a design has verdicts, before the first sample.
-func judgedAlready(m *result.Matrix) bool {
-	return m.Control != nil || m.Controls != nil || m.ControlVerdicts != nil || m.Ranking != nil || m.Groups != nil ||
-		slices.ContainsFunc(m.Contrasts, func(c result.Contrast) bool { return c.Verdict != nil || c.Verdicts != nil })
 }

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,15 +48,4 @@ func verify(text []byte) error {
 		return fmt.Errorf("its checksum is %s, but that of its text is %s", has[1], want)
 	}
 	return nil
-}
-
-// readLine appends a line of any length, with its newline, to buf. At io.EOF the line has no newline, and may be empty.
-func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
-	for {
-		piece, err := in.ReadSlice('\n')
-		buf = append(buf, piece...)
-		if err != bufio.ErrBufferFull {
-			return buf, err
-		}
-	}
 }

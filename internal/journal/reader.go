@@ -1,3 +1,5 @@
+// Package journal writes, reads and checks journals: files of JSON lines with the header, the samples and the footers of a run.
+// All commands read journals through it. What it has read needs no further check.
 package journal
 
 import (
@@ -12,24 +14,62 @@ import (
 
 	"gorun/internal/column"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
+
+// Columns returns the columns of an experiment, and reports whether this gorun has that experiment.
+type Columns func(experiment string) (columns column.List, known bool)
+
+// Recording is a journal that was read. Its lines do not contradict each other: each sample is the next one of the run's
+// schedule and is of one of its cells, each cell is compared with one of the others, and the verdicts and summaries are those
+// that follow from the samples.
+type Recording struct {
+	// Run is the header with the samples, the results of the last footer, and the verdicts and summaries of the cells. It is
+	// partial unless it has ended with the footer of a complete run.
+	Run *result.Run
+	// Judging is the state of a run in randomised complete blocks after its last sample, from which it can continue; nil for
+	// another run, or one that is not judged.
+	Judging *matrix.Judging
+	Footed  int  // samples before the last footer; −1: there is none
+	Ended   bool // the last line is a footer: otherwise the run is in progress, or was killed
+	Lines   int  // complete ones
+	Torn    bool // a broken or incomplete last line was left out
+	// Unjudged is why the cells have no verdicts, or only those of the footer: this gorun cannot judge an experiment that it
+	// does not have. nil: the cells are judged, or need no verdict.
+	Unjudged error
+
+	whole int64 // bytes of the complete lines
+}
+
+// Read reads a journal, also of a run that is in progress or was killed. An error names the first line that is wrong.
+func Read(path string, columns Columns) (*Recording, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	rec, err := read(file, columns)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rec, nil
+}
 
 // read reads a journal. Its last line may be broken or incomplete. Lines are compared with each other when all have been read: a
 // footer that counts other samples says more than the first sample after a gap.
 func read(r io.Reader, columns Columns) (*Recording, error) {
 	var o outline
-	whole, torn, err := o.read(r)
-	if err != nil {
+	if err := o.read(r); err != nil {
 		return nil, err
 	}
 	c := newChecker(columns)
 	for i, line := range o.lines {
 		if err := c.take(line); err != nil {
-			return nil, hint.With(fmt.Errorf("line %d: %w", i+1, err), way(c.run.Tool))
+			return nil, hint.With(fmt.Errorf("line %d: %w", i+1, err), way(c.Run.Tool))
 		}
 	}
-	c.end(whole, torn)
+	c.end(o.whole, o.torn)
 	return &c.Recording, nil
 }
 
@@ -47,7 +87,7 @@ func ReadHeader(path string) (*result.Run, error) {
 		return nil, err
 	}
 	defer file.Close()
-	line, err := readLine(bufio.NewReader(file), nil)
+	line, err := bufio.NewReader(file).ReadBytes('\n')
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +95,7 @@ func ReadHeader(path string) (*result.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rec.run, nil
+	return rec.Run, nil
 }
 
 // outline holds lines in a right order: a header, samples, and footers that count them.
@@ -64,30 +104,30 @@ type outline struct {
 	samples  int
 	ended    bool // the last line is a footer
 	warnings []result.Warning
+	whole    int64 // bytes of the complete lines
+	torn     bool  // a broken or incomplete last line was left out
 }
 
-// read adds all lines of a journal. whole is the number of bytes of the complete ones; torn reports whether a broken or
-// incomplete last line was left out.
-func (o *outline) read(r io.Reader) (whole int64, torn bool, err error) {
-	var broken error // of the line before
-	var text []byte
+// read adds all lines of a journal.
+func (o *outline) read(r io.Reader) error {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if err := another(in); err != nil {
-		return 0, false, err
+		return err
 	}
+	var broken error // of the line before
 	for number := 1; ; number++ {
-		text, err = readLine(in, text[:0])
+		text, err := in.ReadBytes('\n') // without its end: the last line, which may be empty
 		if err != nil && err != io.EOF {
-			return 0, false, err
+			return err
 		}
 		if len(text) == 0 {
 			break
 		}
 		if broken != nil {
-			return 0, false, broken
+			return broken
 		}
 		if err == io.EOF {
-			torn = true
+			o.torn = true
 			break
 		}
 		line := text[:len(text)-1]
@@ -97,18 +137,19 @@ func (o *outline) read(r io.Reader) (whole int64, torn bool, err error) {
 			continue
 		}
 		if err = o.add(line, err); err != nil {
-			return 0, false, fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
-		whole += int64(len(text))
+		o.whole += int64(len(text))
 	}
 	if o.lines == nil {
 		err := errors.New("it contains no complete line of a journal")
 		if broken != nil {
 			err = fmt.Errorf("%w: %w", err, broken)
 		}
-		return 0, false, hint.With(err, noJournal)
+		return hint.With(err, noJournal)
 	}
-	return whole, torn || broken != nil, nil
+	o.torn = o.torn || broken != nil
+	return nil
 }
 
 // add adds the next line. unverified is the error of its checksum. A run that is resumed after a footer writes another when it

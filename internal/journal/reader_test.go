@@ -106,13 +106,10 @@ func TestRead(t *testing.T) {
 	want.Samples = samplesOf(lines)
 	want.Summary, want.Findings, want.Warnings = last.Summary, last.Findings, last.Warnings
 	assert.Equal(t, &Recording{
-		run: &want, footed: 5, ended: true, whole: int64(len(journal)), lines: len(lines),
+		Run: &want, Footed: 5, Ended: true, whole: int64(len(journal)), Lines: len(lines),
 	}, reads(t, journal))
 
-	none := reads(t, []byte(resealed(`{"header":{"schema":"gorun/v2"}}`)))
-	assert.Equal(t, []result.Sample{}, none.Run().Samples)
-	_, footed := none.Footed()
-	assert.False(t, footed)
+	assert.Equal(t, []result.Sample{}, reads(t, []byte(resealed(`{"header":{"schema":"gorun/v2"}}`))).Run.Samples)
 
 	path := journalPath(t)
 	_, err := Read(path, experiments.Known)
@@ -120,9 +117,8 @@ func TestRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, journal[:len(journal)-1], 0o644))
 	rec, err := Read(path, experiments.Known)
 	require.NoError(t, err)
-	complete, torn := rec.Lines()
-	assert.True(t, torn)
-	assert.Equal(t, len(lines)-1, complete)
+	assert.True(t, rec.Torn)
+	assert.Equal(t, len(lines)-1, rec.Lines)
 	require.NoError(t, os.WriteFile(path, []byte("words\n"), 0o644))
 	_, err = Read(path, experiments.Known)
 	assert.ErrorContains(t, err, path+": line 1 does not begin a journal")
@@ -144,20 +140,20 @@ func TestReadCutAnywhere(t *testing.T) {
 		}
 		require.NoError(t, err, "cut at %d", cut)
 		end := bytes.LastIndexByte(journal[:cut], '\n') + 1
-		require.Equal(t, samplesOf(lines[:whole]), rec.run.Samples, "cut at %d", cut)
+		require.Equal(t, samplesOf(lines[:whole]), rec.Run.Samples, "cut at %d", cut)
 		footed, findings := -1, []result.Finding{}
 		for _, line := range lines[:whole] {
 			if line.Footer != nil {
 				footed, findings = line.Footer.Samples, line.Footer.Findings
 			}
 		}
-		require.Equal(t, footed, rec.footed, "cut at %d", cut)
-		require.Equal(t, findings, rec.run.Findings, "cut at %d", cut)
+		require.Equal(t, footed, rec.Footed, "cut at %d", cut)
+		require.Equal(t, findings, rec.Run.Findings, "cut at %d", cut)
 		require.EqualValues(t, end, rec.whole, "cut at %d", cut)
-		require.Equal(t, whole, rec.lines, "cut at %d", cut)
-		require.Equal(t, cut != end, rec.torn, "cut at %d", cut)
-		require.Equal(t, cut == end && lines[whole-1].Footer != nil, rec.ended, "cut at %d", cut)
-		require.Equal(t, whole < len(lines), rec.run.Partial, "cut at %d", cut)
+		require.Equal(t, whole, rec.Lines, "cut at %d", cut)
+		require.Equal(t, cut != end, rec.Torn, "cut at %d", cut)
+		require.Equal(t, cut == end && lines[whole-1].Footer != nil, rec.Ended, "cut at %d", cut)
+		require.Equal(t, whole < len(lines), rec.Run.Partial, "cut at %d", cut)
 	}
 }
 
@@ -262,8 +258,8 @@ func TestReadFlippedAnywhere(t *testing.T) {
 			continue
 		}
 		require.GreaterOrEqual(t, number, len(lines)-1, "bit %d", bit)
-		require.True(t, rec.torn, "bit %d", bit)
-		require.Equal(t, number, rec.lines+1, "bit %d", bit)
+		require.True(t, rec.Torn, "bit %d", bit)
+		require.Equal(t, number, rec.Lines+1, "bit %d", bit)
 	}
 }
 
@@ -289,10 +285,10 @@ func TestReadBrokenAtItsEnd(t *testing.T) {
 		strings.Replace(resealed(`{"sample":{"index":2}}`), "2", "3", 1),
 	} {
 		rec := reads(t, append(bytes.Clone(journal), tail...))
-		assert.True(t, rec.torn, "%q", tail)
+		assert.True(t, rec.Torn, "%q", tail)
 		assert.EqualValues(t, len(journal), rec.whole, "%q", tail)
-		assert.Equal(t, 3, rec.lines, "%q", tail)
-		assert.Len(t, rec.run.Samples, 2, "%q", tail)
+		assert.Equal(t, 3, rec.Lines, "%q", tail)
+		assert.Len(t, rec.Run.Samples, 2, "%q", tail)
 	}
 }
 
@@ -302,48 +298,26 @@ func TestReadLongLines(t *testing.T) {
 	lines[1].Sample.WorkersDetail = make([]result.WorkerDetail, 50_000)
 	journal := text(t, lines)
 	require.Greater(t, len(journal), 4<<20)
-	assert.Equal(t, samplesOf(lines), reads(t, journal).run.Samples)
-}
-
-// many returns the journal of a plain run with 10,000 samples.
-func many(t testing.TB, sample *result.Sample) []byte {
-	journal := text(t, plain(t, 0)[:1])
-	for i := range 10_000 {
-		sample.Index = i
-		journal = append(journal, text(t, []result.Line{{Sample: sample}})...)
-	}
-	return journal
+	assert.Equal(t, samplesOf(lines), reads(t, journal).Run.Samples)
 }
 
 // A journal of a long run is read at once: about as much memory as its text, and no more.
 func TestReadIsFrugal(t *testing.T) {
 	sample := &result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Quality: result.Quality{Verdict: result.Valid}}
 	require.NoError(t, json.Unmarshal([]byte(`{"a": 1, "b": 2}`), &sample.Values))
-	journal := many(t, sample)
+	journal := text(t, plain(t, 0)[:1])
+	for sample.Index = range 10_000 {
+		journal = append(journal, text(t, []result.Line{{Sample: sample}})...)
+	}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	rec := reads(t, journal)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	require.Len(t, rec.run.Samples, 10_000)
+	require.Len(t, rec.Run.Samples, 10_000)
 	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(30<<20))
 	runtime.KeepAlive(journal)
-}
-
-func BenchmarkRead(b *testing.B) {
-	sample, figures := sampleOf(b, 0), `{"primes":17984`
-	for i := range 8 {
-		sample.CPUs = append(sample.CPUs, result.CPU{CPU: i, Workers: 3, BusySeconds: 1.0 / 3})
-		figures += fmt.Sprintf(`,"figure_%d_seconds":%v`, i, 1.0/3)
-	}
-	require.NoError(b, json.Unmarshal([]byte(figures+"}"), &sample.Values))
-	journal := many(b, sample)
-	b.SetBytes(int64(len(journal)))
-	b.ReportAllocs()
-	for b.Loop() {
-		reads(b, journal)
-	}
 }
 
 // No input makes the reader panic, and the samples that were read and written again are equal.
@@ -378,15 +352,15 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		require.LessOrEqual(t, rec.whole, int64(len(data)))
-		require.Equal(t, rec.torn, rec.whole < int64(len(data)))
+		require.Equal(t, rec.Torn, rec.whole < int64(len(data)))
 		again := data[:bytes.IndexByte(data, '\n')+1]
-		for i := range rec.run.Samples {
-			again = append(again, text(t, []result.Line{{Sample: &rec.run.Samples[i]}})...)
+		for i := range rec.Run.Samples {
+			again = append(again, text(t, []result.Line{{Sample: &rec.Run.Samples[i]}})...)
 		}
 		twice := reads(t, again)
-		want, err := json.Marshal(rec.run.Samples)
+		want, err := json.Marshal(rec.Run.Samples)
 		require.NoError(t, err)
-		got, err := json.Marshal(twice.run.Samples)
+		got, err := json.Marshal(twice.Run.Samples)
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got))
 	})

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"slices"
 
 	"gorun/internal/result"
 )
@@ -28,7 +29,7 @@ func checkSample(s *result.Sample) error {
 	}
 	q := s.Quality
 	switch {
-	case q.Verdict != result.Valid && q.Verdict != result.Suspect && q.Verdict != result.Invalid:
+	case !slices.Contains(result.Verdicts[:], q.Verdict):
 		return fmt.Errorf("%q is not a verdict on a sample", q.Verdict)
 	case q.Verdict == result.Valid && len(q.Reasons) > 0:
 		return fmt.Errorf("the sample is valid, but has a reason against it")

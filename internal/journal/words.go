@@ -77,7 +77,7 @@ func inWords(err error) error {
 	}
 	names := map[string]string{"string": "a text", "array": "a list", "object": "an object", "bool": "true or false"}
 	is := cmp.Or(names[invalid.Value], invalid.Value) // or "number 1e999"
-	want := ""
+	want := "a whole number that fits"
 	switch invalid.Type.Kind() {
 	case reflect.Bool:
 		want = "true or false"
@@ -89,8 +89,6 @@ func inWords(err error) error {
 		want = "an object"
 	case reflect.Float32, reflect.Float64:
 		want = "a number that fits"
-	default:
-		want = "a whole number that fits"
 	}
 	return fmt.Errorf("%s is %s instead of %s", cmp.Or(invalid.Field, "the line"), is, want)
 }

@@ -33,9 +33,6 @@ const syncEvery = 100 * time.Millisecond
 // ErrExists means that the journal's file is not empty.
 var ErrExists = errors.New("holds an earlier run")
 
-// errBusy means that another process has the journal open for writing.
-var errBusy = errors.New("another gorun is writing to")
-
 // Create makes a journal of a file that was opened for appending. The writer closes the file, also after an
 // error. For a regular file that is not empty, the error wraps ErrExists, unless another process writes to it.
 func Create(file *os.File) (*Writer, error) {
@@ -70,7 +67,7 @@ func Open(path string, columns Columns) (*Writer, *Recording, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	return &Writer{file: file, regular: true, torn: rec.torn, whole: rec.whole}, rec, nil
+	return &Writer{file: file, regular: true, torn: rec.Torn, whole: rec.whole}, rec, nil
 }
 
 // lock locks a regular file for this process until it is closed (flock(2)), and returns its size. On a file system
@@ -82,7 +79,7 @@ func lock(file *os.File) (size int64, regular bool, err error) {
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("%w %s", errBusy, file.Name())
+		err = fmt.Errorf("another gorun is writing to %s", file.Name())
 		return 0, true, hint.With(err, "wait until it has ended, or give another file")
 	}
 	info, err = file.Stat() // again: another process may have written to it and ended before it was locked
@@ -135,6 +132,7 @@ func (w *Writer) sync() error {
 	return err
 }
 
+// store writes the text of a line, in place of an incomplete one.
 func (w *Writer) store(text []byte) error {
 	if w.torn {
 		if err := w.file.Truncate(w.whole); err != nil {

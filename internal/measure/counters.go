@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,17 +103,13 @@ func readPressure(root fs.FS) (seconds float64, err error) {
 	}
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		if len(fields) == 0 || fields[0] != "some" {
-			continue
-		}
-		for _, field := range fields[1:] {
-			if total, found := strings.CutPrefix(field, "total="); found {
-				n, err := strconv.ParseUint(total, 10, 64)
-				if err != nil {
-					return 0, sysfs.Malformed(name, "%v", err)
-				}
-				return float64(n) / 1e6, nil
+		total := slices.IndexFunc(fields, func(field string) bool { return strings.HasPrefix(field, "total=") })
+		if total > 0 && fields[0] == "some" {
+			n, err := strconv.ParseUint(strings.TrimPrefix(fields[total], "total="), 10, 64)
+			if err != nil {
+				return 0, sysfs.Malformed(name, "%v", err)
 			}
+			return float64(n) / 1e6, nil
 		}
 	}
 	return 0, sysfs.Malformed(name, "it has no total of \"some\"")

@@ -22,21 +22,38 @@ cpu1 30 3 6 50 1 1 1 2 0 0
 intr 12345 0 0
 `
 
-// whole returns a machine with every file that is read before and after a sample.
+// counted has every file that is read before and after a sample, and the signals that are lost without it. The clock rate is not a
+// disturbance, and most virtual machines do not show it: it is absent without a warning.
+var counted = []struct {
+	name, content string
+	lost          []string
+	spared        bool // if the file is absent, and not only damaged, nothing is lost
+}{
+	{name: "proc/stat", content: statLines, lost: []string{"steal_seconds", "other_seconds"}},
+	// A thread has ended meanwhile.
+	{"proc/self/task/7/schedstat", "1000 2500000000 3\n", []string{"run_queue_seconds"}, true},
+	{"proc/self/task/8/schedstat", "0 500000000 1\n", []string{"run_queue_seconds"}, true},
+	{name: "proc/pressure/cpu", content: "some avg10=0.00 total=1500000\nfull avg10=0.00 total=0\n", lost: []string{"cpu_pressure_seconds"}},
+	{name: "proc/self/cgroup", content: "0::/a\n", lost: throttled},
+	{name: "proc/self/mountinfo", content: "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", lost: throttled},
+	{"sys/fs/cgroup/a/cpu.max", "150000 100000\n", throttled, true}, // cpu.stat has the counters
+	{name: "sys/fs/cgroup/a/cpu.stat", content: "nr_periods 4\nnr_throttled 2\nthrottled_usec 2000000\n", lost: throttled},
+	{name: "proc/self/status", content: "Name:\tgorun\nVmHWM:\t  2048 kB\n", lost: []string{"memory_peak_bytes"}},
+	{name: cpuDir(0) + clockRate, content: "2000000\n", lost: []string{"mhz"}},
+	{name: cpuDir(1) + clockRate, content: "3000000\n", lost: []string{"mhz"}},
+}
+
+var throttled = []string{"throttled_seconds"}
+
+const clockRate = "cpufreq/scaling_cur_freq"
+
+// whole returns a machine with these files.
 func whole() map[string]string {
-	return map[string]string{
-		"proc/stat":                            statLines,
-		"proc/self/task/7/schedstat":           "1000 2500000000 3\n",
-		"proc/self/task/8/schedstat":           "0 500000000 1\n",
-		"proc/pressure/cpu":                    "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
-		"proc/self/cgroup":                     "0::/a\n",
-		"proc/self/mountinfo":                  "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-		"sys/fs/cgroup/a/cpu.max":              "150000 100000\n",
-		"sys/fs/cgroup/a/cpu.stat":             "nr_periods 4\nnr_throttled 2\nthrottled_usec 2000000\n",
-		"proc/self/status":                     "Name:\tgorun\nVmHWM:\t  2048 kB\n",
-		cpuDir(0) + "cpufreq/scaling_cur_freq": "2000000\n",
-		cpuDir(1) + "cpufreq/scaling_cur_freq": "3000000\n",
+	files := map[string]string{}
+	for _, file := range counted {
+		files[file.name] = file.content
 	}
+	return files
 }
 
 func filesOf(files map[string]string) fstest.MapFS {
@@ -92,54 +109,32 @@ func TestCounters(t *testing.T) {
 // If any file is hidden, empty or malformed, its signals are absent from the sample, the run has a warning that names
 // the file, and all other signals are present.
 func TestHiddenFilesAreNotZeros(t *testing.T) {
-	// The clock rate is not a disturbance, and most virtual machines do not show it: it is absent without a warning.
-	lost := map[string][]string{
-		"proc/stat":                            {"steal_seconds", "other_seconds"},
-		"proc/self/task/7/schedstat":           nil, // thread 7 has ended meanwhile
-		"proc/self/task/8/schedstat":           nil,
-		"proc/pressure/cpu":                    {"cpu_pressure_seconds"},
-		"proc/self/cgroup":                     {"throttled_seconds"},
-		"proc/self/mountinfo":                  {"throttled_seconds"},
-		"sys/fs/cgroup/a/cpu.max":              nil, // cpu.stat has the counters
-		"sys/fs/cgroup/a/cpu.stat":             {"throttled_seconds"},
-		"proc/self/status":                     {"memory_peak_bytes"},
-		cpuDir(0) + "cpufreq/scaling_cur_freq": {"mhz"},
-		cpuDir(1) + "cpufreq/scaling_cur_freq": {"mhz"},
-	}
 	all, warnings := signalsOf(t, whole(), false)
 	require.Empty(t, warnings)
-	for name := range whole() {
-		require.Contains(t, lost, name)
-		require.Subset(t, all, lost[name])
-	}
-	silent := func(name string) bool { return strings.HasSuffix(name, "scaling_cur_freq") }
-	without := func(files map[string]string, name string, gone []string) {
+	without := func(files map[string]string, name string, lost []string) {
 		t.Helper()
+		require.Subset(t, all, lost)
 		got, warnings := signalsOf(t, files, false)
-		want := slices.DeleteFunc(slices.Clone(all), func(signal string) bool { return slices.Contains(gone, signal) })
+		want := slices.DeleteFunc(slices.Clone(all), func(signal string) bool { return slices.Contains(lost, signal) })
 		assert.Equal(t, want, got, "without %s", name)
-		if len(gone) == 0 || silent(name) {
+		if len(lost) == 0 || strings.HasSuffix(name, clockRate) {
 			assert.Empty(t, warnings, "without %s", name)
 			return
 		}
 		require.Len(t, warnings, 1, "without %s", name)
 		assert.Contains(t, warnings[0].Message, name)
 	}
-	for name, gone := range lost {
+	for _, file := range counted {
 		files := whole()
-		delete(files, name)
-		without(files, name, gone)
-	}
-	damaged := maps.Clone(lost)
-	damaged["sys/fs/cgroup/a/cpu.max"] = []string{"throttled_seconds"}
-	damaged["proc/self/task/7/schedstat"] = []string{"run_queue_seconds"}
-	damaged["proc/self/task/8/schedstat"] = []string{"run_queue_seconds"}
-	for _, content := range []string{"", "\x00\n", "0"} {
-		for name, gone := range damaged {
-			files := whole()
-			files[name] = content
-			without(files, name, gone)
+		for _, content := range []string{"", "\x00\n", "0"} {
+			files[file.name] = content
+			without(files, file.name, file.lost)
 		}
+		delete(files, file.name)
+		if file.spared {
+			file.lost = nil
+		}
+		without(files, file.name, file.lost)
 	}
 	// A kernel that does not count how long threads wait.
 	files := whole()

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -55,12 +56,9 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 	if linux.FixedAddresses(root) {
 		h.ASLR = result.NoASLR
 	}
-	if thp, err := sysfs.ReadString(root, "sys/kernel/mm/transparent_hugepage/enabled"); err == nil {
-		h.THP = chosen(thp)
-	}
-	if kb, err := sysfs.ReadKB(root, "proc/meminfo", "MemTotal"); err == nil {
-		h.MemoryBytes = kb
-	}
+	pages, _ := sysfs.ReadString(root, "sys/kernel/mm/transparent_hugepage/enabled")
+	h.THP = chosen(pages)
+	h.MemoryBytes, _ = sysfs.ReadKB(root, "proc/meminfo", "MemTotal")
 	var warnings []result.Warning
 	switch quota, err := cgroup.ReadQuota(root); {
 	case err != nil:
@@ -72,10 +70,8 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 	if err != nil {
 		warnings = append(warnings, result.WarningOf("no-memory-limit", "the limit on memory is not known", err))
 	}
-	for i, limit := range limits {
-		if i == 0 || limit.Max < h.MemoryLimit {
-			h.MemoryLimit = limit.Max
-		}
+	if len(limits) > 0 {
+		h.MemoryLimit = slices.MinFunc(limits, func(a, b cgroup.Limit) int { return cmp.Compare(a.Max, b.Max) }).Max
 	}
 	return h, warnings
 }
@@ -145,12 +141,8 @@ var turboFiles = []struct{ name, on string }{
 // readTurbo returns "on" or "off"; "" if the kernel does not report it.
 func readTurbo(root fs.FS) string {
 	for _, file := range turboFiles {
-		switch text, err := sysfs.ReadString(root, file.name); {
-		case err != nil:
-		case text == file.on:
-			return "on"
-		default:
-			return "off"
+		if text, err := sysfs.ReadString(root, file.name); err == nil {
+			return map[bool]string{true: "on", false: "off"}[text == file.on]
 		}
 	}
 	return ""
@@ -188,6 +180,5 @@ func readMHz(root fs.FS, cpus cpuset.Set) *float64 {
 	if n == 0 {
 		return nil
 	}
-	mean := sum / float64(n)
-	return &mean
+	return new(sum / float64(n))
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,20 +42,7 @@ func recordedMachine(other map[string]string) fs.FS {
 		"sys/devices/system/cpu/cpu3/topology/core_cpus_list": "1,3",
 	}
 	maps.Copy(files, other)
-	fsys := fstest.MapFS{}
-	for name, content := range files {
-		fsys[name] = &fstest.MapFile{Data: []byte(content + "\n")}
-	}
-	return fsys
-}
-
-// The scheduler's migration cost is in debugfs, and was a sysctl.
-func TestReadHostMigrationCost(t *testing.T) {
-	assert.Empty(t, readHost(t, recordedMachine(nil)).MigrationCost)
-	files := map[string]string{"proc/sys/kernel/sched_migration_cost_ns": "400000"}
-	assert.Equal(t, "400000", readHost(t, recordedMachine(files)).MigrationCost)
-	files["sys/kernel/debug/sched/migration_cost_ns"] = "500000"
-	assert.Equal(t, "500000", readHost(t, recordedMachine(files)).MigrationCost)
+	return filesOf(files)
 }
 
 func readHost(t *testing.T, root fs.FS, environ ...string) result.Host {
@@ -70,23 +56,27 @@ func readHost(t *testing.T, root fs.FS, environ ...string) result.Host {
 
 func TestReadHostConditions(t *testing.T) {
 	h := readHost(t, recordedMachine(nil))
-	assert.Empty(t, h.CommandLine+h.SMT+h.Turbo+h.Mitigations+h.ASLR+h.Environment)
+	assert.Empty(t, h.CommandLine+h.SMT+h.Turbo+h.Mitigations+h.ASLR+h.Environment+h.MigrationCost+h.THP)
 	assert.Zero(t, h.MemoryLimit)
 
 	const group = "sys/fs/cgroup/"
 	h = readHost(t, recordedMachine(map[string]string{
-		"proc/cmdline":                       "quiet  mitigations=off",
-		"proc/sys/kernel/randomize_va_space": "2",
-		"sys/devices/system/cpu/smt/control": "notsupported",
-		"proc/self/cgroup":                   "0::/a/b",
-		"proc/self/mountinfo":                "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
-		group + "a/memory.max":               "1048576", group + "a/memory.current": "4096",
+		"proc/cmdline":                               "quiet  mitigations=off",
+		"proc/sys/kernel/randomize_va_space":         "2",
+		"sys/devices/system/cpu/smt/control":         "notsupported",
+		"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+		"proc/sys/kernel/sched_migration_cost_ns":    "400000",
+		"proc/self/cgroup":                           "0::/a/b",
+		"proc/self/mountinfo":                        "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
+		group + "a/memory.max":                       "1048576", group + "a/memory.current": "4096",
 		group + "a/b/memory.max": "2097152", group + "a/b/memory.current": "4096",
 		group + "a/b/cpu.max": "150000 100000",
 	}), "PATH=/bin", "OMP_NUM_THREADS=2", "GOGC=off")
 	assert.Equal(t, "quiet  mitigations=off", h.CommandLine)
 	assert.Equal(t, "2", h.ASLR)
 	assert.Equal(t, "notsupported", h.SMT)
+	assert.Equal(t, "madvise", h.THP)
+	assert.Equal(t, "400000", h.MigrationCost)
 	assert.EqualValues(t, 1048576, h.MemoryLimit, "the least of the group's and its ancestors'")
 	require.NotNil(t, h.CPUQuota)
 	assert.Equal(t, 1.5, *h.CPUQuota)
@@ -95,19 +85,12 @@ func TestReadHostConditions(t *testing.T) {
 
 func TestReadTurbo(t *testing.T) {
 	const noTurbo, boost = "sys/devices/system/cpu/intel_pstate/no_turbo", "sys/devices/system/cpu/cpufreq/boost"
-	for _, c := range []struct {
-		files map[string]string
-		want  string
-	}{
-		{nil, ""},
-		{map[string]string{noTurbo: "0"}, "on"},
-		{map[string]string{noTurbo: "1"}, "off"},
-		{map[string]string{boost: "1"}, "on"},
-		{map[string]string{boost: "0"}, "off"},
-		{map[string]string{noTurbo: "1", boost: "1"}, "off"},
+	for files, want := range map[[2]string]string{
+		{}: "", {noTurbo, "0"}: "on", {noTurbo, "1"}: "off", {boost, "1"}: "on", {boost, "0"}: "off",
 	} {
-		assert.Equal(t, c.want, readTurbo(recordedMachine(c.files)), "%v", c.files)
+		assert.Equal(t, want, readTurbo(filesOf(map[string]string{files[0]: files[1]})), "%v", files)
 	}
+	assert.Equal(t, "off", readTurbo(filesOf(map[string]string{noTurbo: "1", boost: "1"})))
 }
 
 // Hashes are the same in every build (sha256sum gives the same), and change with their inputs.
@@ -161,12 +144,6 @@ func TestEnvironment(t *testing.T) {
 		"LD_PRELOAD=x.so y.so;LD_LIBRARY_PATH=/opt;MALLOC_ARENA_MAX=1;GLIBC_TUNABLES=a=1:b=2;KMP_AFFINITY=compact;"+
 		"GOMP_CPU_AFFINITY=0 1;GORACE=halt_on_error=1;MY_OMP_NUM_THREADS=1", ";")))
 	assert.Equal(t, []string{}, Environment(nil))
-}
-
-func TestChosen(t *testing.T) {
-	assert.Equal(t, "madvise", chosen("always [madvise] never"))
-	assert.Equal(t, "never", chosen("never"))
-	assert.Equal(t, "odd ]x[", chosen("odd ]x["))
 }
 
 // A limit that cannot be parsed is left out, with a warning that names its file; the rest is described.

@@ -37,7 +37,8 @@ func Judge(s *result.Sample, cpus int) {
 		}
 	}
 	if !s.Placement.Verified {
-		doubt(result.Invalid, "the placement is not the requested one: %s", first(s.Placement.Mismatches))
+		why := slices.Concat(s.Placement.Mismatches, []string{"no reason recorded"})
+		doubt(result.Invalid, "the placement is not the requested one: %s", why[0])
 	}
 	for _, d := range s.Doubts {
 		doubt(d.Verdict, "%s", d.Reason)
@@ -57,23 +58,15 @@ func Judge(s *result.Sample, cpus int) {
 	if sig.OtherSeconds == nil && s.QueuedShare > waitedShare {
 		doubt(result.Suspect, "for %.0f%% of its time it waited for a CPU that other programs had", 100*s.QueuedShare)
 	}
-	if t := sig.ThrottledSeconds; t != nil && *t > 0 {
-		doubt(result.Suspect, "the cgroup's CPU quota stopped threads for %.3f s", *t)
+	lost := func(seconds *float64, format string) {
+		if seconds != nil && *seconds > 0 {
+			doubt(result.Suspect, format, *seconds)
+		}
 	}
-	if t := sig.StoppedSeconds; t != nil && *t > 0 {
-		doubt(result.Suspect, "stopped for %.2f s by a signal (SIGSTOP, or one from a terminal)", *t)
-	}
-	if t := sig.SuspendedSeconds; t != nil && *t > 0 {
-		doubt(result.Suspect, "the machine was suspended for %.1f s", *t)
-	}
+	lost(sig.ThrottledSeconds, "the cgroup's CPU quota stopped threads for %.3f s")
+	lost(sig.StoppedSeconds, "stopped for %.2f s by a signal (SIGSTOP, or one from a terminal)")
+	lost(sig.SuspendedSeconds, "the machine was suspended for %.1f s")
 	if f := sig.MajorFaults; f != nil && *f > 0 {
 		doubt(result.Suspect, "%d major page faults (reads from disk)", *f)
 	}
-}
-
-func first(words []string) string {
-	if len(words) == 0 {
-		return "no reason recorded"
-	}
-	return words[0]
 }

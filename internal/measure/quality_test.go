@@ -17,9 +17,8 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	number := func(n float64) *float64 { return &n }
-	count := func(n uint64) *uint64 { return &n }
 	good := result.Placement{Verified: true}
+	doubt := result.Doubt{Verdict: result.Suspect, Reason: "it cannot be read"}
 	const cpus = 4
 	for name, tc := range map[string]struct {
 		sample  result.Sample
@@ -29,23 +28,23 @@ func TestJudge(t *testing.T) {
 		"calm":           {result.Sample{Placement: good}, result.Valid, 0},
 		"not as asked":   {result.Sample{Placement: result.Placement{Mismatches: []string{"worker 3: asked for CPU 1"}}}, result.Invalid, 1},
 		"cut short":      {result.Sample{Placement: good, Partial: true}, result.Suspect, 1},
-		"a little steal": {signals(good, result.Signals{StealSeconds: number(0.19)}), result.Valid, 0},
-		"steal":          {signals(good, result.Signals{StealSeconds: number(0.21)}), result.Suspect, 1},
-		"others":         {signals(good, result.Signals{OtherSeconds: number(5)}), result.Suspect, 1},
-		"throttled":      {signals(good, result.Signals{ThrottledSeconds: number(0.001)}), result.Suspect, 1},
-		"disk":           {signals(good, result.Signals{MajorFaults: count(2)}), result.Suspect, 1},
+		"a little steal": {signals(good, result.Signals{StealSeconds: new(0.19)}), result.Valid, 0},
+		"steal":          {signals(good, result.Signals{StealSeconds: new(0.21)}), result.Suspect, 1},
+		"others":         {signals(good, result.Signals{OtherSeconds: new(5.0)}), result.Suspect, 1},
+		"throttled":      {signals(good, result.Signals{ThrottledSeconds: new(0.001)}), result.Suspect, 1},
+		"disk":           {signals(good, result.Signals{MajorFaults: new(uint64(2))}), result.Suspect, 1},
 		// A sample too short for the ticks of the others' time is doubted for what its own thread waited.
 		"waited":          {result.Sample{Placement: good, QueuedShare: 0.4}, result.Suspect, 1},
 		"waited a little": {result.Sample{Placement: good, QueuedShare: 0.1}, result.Valid, 0},
-		"waited, no others": {func() result.Sample {
-			s := signals(good, result.Signals{OtherSeconds: number(0)})
-			s.QueuedShare = 0.4
-			return s
-		}(), result.Valid, 0},
+		"waited, no others": {result.Sample{Placement: good, QueuedShare: 0.4, Quality: result.Quality{
+			Signals: result.Signals{OtherSeconds: new(0.0)},
+		}}, result.Valid, 0},
 		"counters at 0": {signals(good, result.Signals{
-			StealSeconds: number(0), ThrottledSeconds: number(0), MajorFaults: count(0),
+			StealSeconds: new(0.0), ThrottledSeconds: new(0.0), MajorFaults: new(uint64(0)),
 		}), result.Valid, 0},
-		"invalid stays invalid": {signals(result.Placement{}, result.Signals{StealSeconds: number(5)}), result.Invalid, 2},
+		// A value that could be read neither before nor after a sample gives one reason.
+		"a doubt twice":         {result.Sample{Placement: good, Doubts: []result.Doubt{doubt, doubt}}, result.Suspect, 1},
+		"invalid stays invalid": {signals(result.Placement{}, result.Signals{StealSeconds: new(5.0)}), result.Invalid, 2},
 	} {
 		tc.sample.Quality.Signals.WatchedSeconds = 2.5
 		Judge(&tc.sample, cpus)
@@ -100,10 +99,6 @@ func TestTicks(t *testing.T) {
 			assert.NotRegexp(t, `[1-9][0-9]{2,}%`, strings.ReplaceAll(reason, "(100%", ""), name)
 		}
 	}
-	w := &Watcher{root: fstest.MapFS{}, cpus: cpuset.Of(0), outside: true}
-	var sig result.Signals
-	w.fill(&sig, reading{}, reading{at: time.Time{}.Add(time.Second)}, 0.5)
-	assert.Nil(t, sig.OtherSeconds, "a counter that could not be read is no zero")
 }
 
 // stat is /proc/stat with the user time and the steal of two CPUs.
@@ -154,12 +149,4 @@ func TestWatcherSparesManyThreads(t *testing.T) {
 	s := result.Sample{Seconds: 1}
 	w.Watch()(&s)
 	assert.Nil(t, s.Quality.Signals.Migrations)
-}
-
-// A value that could be read neither before nor after a sample gives one reason.
-func TestReasonsAreNotRepeated(t *testing.T) {
-	doubt := result.Doubt{Verdict: result.Suspect, Reason: "it cannot be read"}
-	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Doubts: []result.Doubt{doubt, doubt}}
-	Judge(&s, 1)
-	assert.Equal(t, []string{doubt.Reason}, s.Quality.Reasons)
 }

@@ -24,7 +24,6 @@ type Watcher struct {
 	root       fs.FS
 	cpus       cpuset.Set
 	groups     cgroup.Groups
-	groupsErr  error         // why the groups could not be found
 	migrations *perf.Counter // nil: not available
 	stops      Stops
 	outside    bool // the watched processes are others
@@ -41,18 +40,18 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 	w := newWatcher(root, cpus)
 	warnings := w.lacking()
 	if threads > runQueueThreads {
-		warnings = append(warnings, lackWarning(noRunQueue, errManyThreads))
+		warnings = append(warnings, noRunQueue.warning(errManyThreads))
 	}
 	if threads > migrationThreads {
 		err := fmt.Errorf("a counter for each of %d threads would disturb the run", threads)
-		return w, append(warnings, lackWarning(noMigrations, err))
+		return w, append(warnings, noMigrations.warning(err))
 	}
 	var err error
 	if w.migrations, err = perf.OpenMigrations(); err != nil {
-		return w, append(warnings, lackWarning(noMigrations, err))
+		return w, append(warnings, noMigrations.warning(err))
 	}
 	if err := w.migrations.Degraded; err != nil {
-		warnings = append(warnings, lackWarning(someMigrations, err))
+		warnings = append(warnings, someMigrations.warning(err))
 	}
 	return w, warnings
 }
@@ -72,31 +71,46 @@ var (
 	someMigrations = unknown{"some-migrations", "migrations of threads that ended during a sample are not counted"}
 )
 
-func lackWarning(u unknown, err error) result.Warning { return result.WarningOf(u.code, u.what, err) }
+func (u unknown) warning(err error) result.Warning { return result.WarningOf(u.code, u.what, err) }
 
 // lacking returns a warning for each counter that cannot be read, with the file that it is in.
 func (w *Watcher) lacking() []result.Warning {
 	r := w.read()
-	_, err := linux.GetAffinity(0)
-	r.known(noAffinity, err)
+	affinity, err := linux.GetAffinity(0)
+	known(&r, noAffinity, affinity, err)
 	if !w.outside {
-		if _, err := linux.PeakRSS(w.root); err != nil {
-			r.lacks = append(r.lacks, lackWarning(noMemoryPeak, err))
-		}
+		peak, err := linux.PeakRSS(w.root)
+		known(&r, noMemoryPeak, peak, err)
 	}
 	return r.lacks
 }
 
 func newWatcher(root fs.FS, cpus cpuset.Set) *Watcher {
-	w := &Watcher{root: root, cpus: cpus}
-	w.groups, w.groupsErr = cgroup.FindGroups(root)
-	return w
+	return &Watcher{root: root, cpus: cpus, groups: cgroup.FindGroups(root)}
 }
 
 // Canary returns how many seconds a fixed loop takes on the caller's CPU: longer on a slower CPU.
 func Canary() float64 {
 	seconds, _ := canary(1)
 	return seconds
+}
+
+// canarySteps are the steps of the canary's loop. At 4 cycles each (3 of a multiplication, 1 of an addition) they take
+// 0.17 ms on a CPU of 3 GHz: long enough for the clock, and short compared with any sample.
+const canarySteps = 1 << 17
+
+// canary makes a fixed number of steps of a linear congruential generator (Knuth's MMIX), and returns how many seconds
+// they took and the final state. Each step depends on the previous one, so that they cannot be shortened or overlapped,
+// and they access no memory: a longer time shows that the CPU was slower at that moment, because of a lower clock, a
+// shared core or preemption. It is not inlined, since the compiler could then remove the steps where end is unused.
+//
+//go:noinline
+func canary(x uint64) (seconds float64, end uint64) {
+	begun := time.Now()
+	for range canarySteps {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	return time.Since(begun).Seconds(), x
 }
 
 // Close closes the counters.
@@ -173,8 +187,7 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64)
 	if sig.WatchedSeconds >= leastTicks*tick {
 		sig.StealSeconds = w.within(sig.WatchedSeconds, increase(before.steal, after.steal))
 		if busy := increase(before.busy, after.busy); busy != nil {
-			others := *busy - used
-			sig.OtherSeconds = w.within(sig.WatchedSeconds, &others)
+			sig.OtherSeconds = w.within(sig.WatchedSeconds, new(*busy-used))
 		}
 	}
 	sig.ThrottledSeconds = increase(before.throttled, after.throttled)
@@ -202,8 +215,7 @@ func (w *Watcher) within(watched float64, seconds *float64) *float64 {
 	if seconds == nil {
 		return nil
 	}
-	possible := max(0, min(*seconds, watched*float64(w.cpus.Len())))
-	return &possible
+	return new(max(0, min(*seconds, watched*float64(w.cpus.Len()))))
 }
 
 // waited returns how long threads waited, in seconds; nil: it is not known.
@@ -249,61 +261,49 @@ func increase[N float64 | uint64](before, after *N) *N {
 	if before == nil || after == nil || *after < *before {
 		return nil
 	}
-	d := *after - *before
-	return &d
+	return new(*after - *before)
 }
 
 func (w *Watcher) read() reading {
 	r := reading{at: time.Now(), suspended: linux.Suspended()}
 	steal, busy, err := readStat(w.root, w.cpus)
-	if r.known(noOtherTime, err) {
+	if known(&r, noOtherTime, steal, err) != nil {
 		r.steal, r.busy = &steal, &busy
 	}
 	if w.outside {
-		if ours, err := linux.CPUSeconds(); r.known(noUsage, err) {
-			r.ours = &ours
-		}
+		ours, err := linux.CPUSeconds()
+		r.ours = known(&r, noUsage, ours, err)
 	} else {
 		w.readOwn(&r)
 	}
-	if throttled, err := w.readThrottling(); r.known(noThrottling, err) {
-		r.throttled = &throttled
-	}
-	if pressure, err := readPressure(w.root); r.known(noPressure, err) {
-		r.pressure = &pressure
-	}
+	throttled, err := w.groups.ReadThrottling()
+	r.throttled = known(&r, noThrottling, throttled, err)
+	pressure, err := readPressure(w.root)
+	r.pressure = known(&r, noPressure, pressure, err)
 	return r
-}
-
-// known reports whether a counter could be read, and otherwise notes the reason.
-func (r *reading) known(u unknown, err error) bool {
-	if err != nil {
-		r.lacks = append(r.lacks, lackWarning(u, err))
-	}
-	return err == nil
 }
 
 // readOwn reads the counters of this process.
 func (w *Watcher) readOwn(r *reading) {
-	if turns, err := readTurns(w.root); r.known(noRunQueue, err) {
-		r.turns = turns
-	}
+	turns, err := readTurns(w.root)
+	known(r, noRunQueue, turns, err)
+	r.turns = turns
 	if w.migrations != nil {
 		if n, err := w.migrations.Read(); err == nil {
 			r.migrations = &n
 		}
 	}
-	if usage, err := linux.ProcessUsage(); r.known(noUsage, err) {
-		r.usage = &usage
-	}
+	usage, err := linux.ProcessUsage()
+	r.usage = known(r, noUsage, usage, err)
 }
 
-func (w *Watcher) readThrottling() (seconds float64, err error) {
-	if w.groupsErr != nil {
-		return 0, w.groupsErr
+// known returns a counter, or notes why it could not be read and returns nil.
+func known[T any](r *reading, u unknown, counter T, err error) *T {
+	if err != nil {
+		r.lacks = append(r.lacks, u.warning(err))
+		return nil
 	}
-	throttled, err := w.groups.ReadThrottling()
-	return throttled.Seconds, err
+	return &counter
 }
 
 // MigrationsLack returns why migrations cannot be counted exactly on this machine; nil if they can.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	dto "github.com/prometheus/client_model/go"
 
 	"gorun/internal/result"
@@ -39,8 +40,6 @@ type collector struct {
 	descs [len(Families)]*prometheus.Desc
 	begun time.Time
 }
-
-var _ prometheus.Collector = (*collector)(nil)
 
 // newCollector collects from live, which must be safe to call from any goroutine.
 func newCollector(live func() result.Live, info Info) *collector {
@@ -125,4 +124,26 @@ func (m histogram) Write(out *dto.Metric) error {
 	}
 	out.Histogram.Bucket = m.classic
 	return nil
+}
+
+// Exporter holds a run's series, for Serve and KeepTextfile.
+// The process's own series (go_*, process_*, go_build_info) are separate and only served: in a textfile they would
+// clash with node_exporter's own, which then drops the whole scrape.
+type Exporter struct {
+	collector *collector
+	run       *prometheus.Registry
+	process   *prometheus.Registry
+}
+
+// NewExporter exports the run that live reads. live is called once per scrape, from any goroutine, and also after the
+// run.
+func NewExporter(live func() result.Live, info Info) *Exporter {
+	e := &Exporter{newCollector(live, info), prometheus.NewRegistry(), prometheus.NewRegistry()}
+	e.run.MustRegister(e.collector)
+	e.process.MustRegister(
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsScheduler)),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return e
 }

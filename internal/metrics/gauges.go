@@ -32,6 +32,11 @@ func WriteGauges(w io.Writer, gauges []Metric) error {
 			vector.WithLabelValues([]string{label}[:len(labels)]...).Set(value)
 		}
 	}
+	return writeText(w, registry)
+}
+
+// writeText writes what a registry gathers in the text exposition format.
+func writeText(w io.Writer, registry *prometheus.Registry) error {
 	families, err := registry.Gather()
 	if err != nil {
 		return err

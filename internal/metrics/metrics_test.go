@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -80,13 +79,8 @@ func fixedLive() result.Live {
 // exposition returns the run's own series as a scraper sees them.
 func exposition(t *testing.T, e *Exporter) string {
 	t.Helper()
-	families, err := e.run.Gather()
-	require.NoError(t, err)
 	var out strings.Builder
-	for _, family := range families {
-		_, err := expfmt.MetricFamilyToText(&out, family)
-		require.NoError(t, err)
-	}
+	require.NoError(t, writeText(&out, e.run))
 	return out.String()
 }
 
@@ -105,20 +99,16 @@ func TestGoldenExposition(t *testing.T) {
 	}
 }
 
-func TestNamesPassPromlint(t *testing.T) {
-	e := NewExporter(fixedLive, fixedInfo)
-	problems, err := testutil.GatherAndLint(e.run)
-	require.NoError(t, err)
-	assert.Empty(t, problems)
-}
-
 // The pedantic registry compares the collected series with the described ones.
-func TestCollectorDescribesWhatItCollects(t *testing.T) {
+func TestSeriesAreAsDescribed(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(newCollector(fixedLive, fixedInfo)))
 	n, err := testutil.GatherAndCount(registry)
 	require.NoError(t, err)
 	assert.Greater(t, n, len(Families), "each has a series, and some have several")
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
 }
 
 func TestOpenEndedRunHasNoPlan(t *testing.T) {
@@ -156,6 +146,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	text := exposition(t, NewExporter(func() result.Live { return live }, fixedInfo))
 	assert.Contains(t, text, fmt.Sprintf("gorun_cells_other %d\n", 10*MaxCells))
 	assert.Contains(t, text, fmt.Sprintf("gorun_cells{verdict=\"slower\"} %d\n", 11*MaxCells-1), "all but the baseline")
+	assert.NotContains(t, text, `gorun_cell_ratio{cell="cell 0"}`, "of the baseline to itself")
+	assert.Contains(t, text, `gorun_cell_ratio{cell="cell 1"}`)
 }
 
 // A cell's name is the user's.

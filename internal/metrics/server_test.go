@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -29,10 +28,10 @@ var endless = func() limits {
 	return l
 }()
 
-// serveFixed serves a run of fixed figures on a free port until the test ends.
-func serveFixed(t *testing.T, limits limits) *Server {
+// serve serves a run on a free port until the test ends.
+func serve(t *testing.T, live func() result.Live, host string, limits limits) *Server {
 	t.Helper()
-	s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", limits)
+	s, err := NewExporter(live, fixedInfo).serve(host+":0", limits)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -64,7 +63,7 @@ func get(t *testing.T, url string) (*http.Response, string) {
 }
 
 func TestScrape(t *testing.T) {
-	s := serveFixed(t, endless)
+	s := serve(t, fixedLive, "127.0.0.1", endless)
 	response, body := get(t, "http://"+s.Addr()+"/metrics")
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, response.Header.Get("Content-Type"), "text/plain; version=0.0.4")
@@ -90,30 +89,6 @@ func TestScrape(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestConcurrentScrapesOfARunThatGoesOn(t *testing.T) {
-	var tested atomic.Uint64
-	live := func() result.Live { return result.Live{NumbersTested: tested.Add(1)} }
-	limits := endless
-	limits.inFlight = 100
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
-	require.NoError(t, err)
-	var clients sync.WaitGroup
-	for range 8 {
-		clients.Go(func() {
-			for range 5 {
-				response, body := get(t, "http://"+s.Addr()+"/metrics")
-				assert.Equal(t, http.StatusOK, response.StatusCode)
-				assert.Contains(t, body, "gorun_numbers_tested_total ")
-			}
-		})
-	}
-	clients.Wait()
-	require.NoError(t, s.Close())
-	assert.Equal(t, uint64(8*5), tested.Load(), "the run is read once a scrape")
-	_, err = net.Dial("tcp", s.Addr())
-	require.Error(t, err, "closed")
-}
-
 func TestScrapesInFlightAreLimited(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	live := func() result.Live {
@@ -123,8 +98,7 @@ func TestScrapesInFlightAreLimited(t *testing.T) {
 	}
 	limits := endless
 	limits.inFlight = 1
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
-	require.NoError(t, err)
+	s := serve(t, live, "127.0.0.1", limits)
 	var first sync.WaitGroup
 	first.Go(func() {
 		response, _ := get(t, "http://"+s.Addr()+"/metrics")
@@ -136,6 +110,8 @@ func TestScrapesInFlightAreLimited(t *testing.T) {
 	close(leave)
 	first.Wait()
 	require.NoError(t, s.Close())
+	_, err := net.Dial("tcp", s.Addr())
+	require.Error(t, err, "closed")
 }
 
 func TestLoopbackUnlessTold(t *testing.T) {
@@ -163,7 +139,7 @@ func TestLoopbackUnlessTold(t *testing.T) {
 
 // An address that cannot be bound is an error at once: one that is taken, and one that nobody has (TEST-NET-1, RFC 5737).
 func TestAddressIsNotBound(t *testing.T) {
-	for addr, want := range map[string]string{serveFixed(t, endless).Addr(): "another port", "192.0.2.1:0": "address of this machine"} {
+	for addr, want := range map[string]string{serve(t, fixedLive, "127.0.0.1", endless).Addr(): "another port", "192.0.2.1:0": "address of this machine"} {
 		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr)
 		require.ErrorContains(t, err, "cannot serve metrics on "+addr)
 		require.NotErrorIs(t, err, ErrAddress)
@@ -173,9 +149,7 @@ func TestAddressIsNotBound(t *testing.T) {
 
 // A client that sends or reads slowly, or too much, must not hold a connection for ever: net/http has limits for each.
 func TestServerHasLimits(t *testing.T) {
-	s, err := NewExporter(fixedLive, fixedInfo).Serve("127.0.0.1:0")
-	require.NoError(t, err)
-	defer s.Close()
+	s := serve(t, fixedLive, "127.0.0.1", defaultLimits)
 	assert.Positive(t, s.http.ReadHeaderTimeout)
 	assert.Positive(t, s.http.ReadTimeout)
 	assert.Positive(t, s.http.WriteTimeout)
@@ -193,8 +167,7 @@ func TestCloseCutsAScrapeThatHangs(t *testing.T) {
 	}
 	limits := endless
 	limits.shutdown = time.Millisecond
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
-	require.NoError(t, err)
+	s := serve(t, live, "127.0.0.1", limits)
 	send(t, s, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	<-entered
 	require.NoError(t, s.Close())
@@ -241,7 +214,7 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		return response.StatusCode
 	}
-	s := serveFixed(t, endless)
+	s := serve(t, fixedLive, "127.0.0.1", endless)
 	for host, want := range map[string]int{
 		"127.0.0.1": http.StatusOK, "127.0.0.1:9464": http.StatusOK, "[::1]": http.StatusOK, "[::1]:80": http.StatusOK,
 		"localhost": http.StatusOK, "LocalHost:9464": http.StatusOK, "192.0.2.7": http.StatusOK,
@@ -250,23 +223,10 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 	} {
 		assert.Equal(t, want, ask(s, host), "Host: %s", host)
 	}
-	everywhere, err := NewExporter(fixedLive, fixedInfo).serve("0.0.0.0:0", endless)
-	require.NoError(t, err)
+	everywhere := serve(t, fixedLive, "0.0.0.0", endless)
 	assert.Equal(t, http.StatusOK, ask(everywhere, "metrics.lan"), "others may know this machine by a name")
-	require.NoError(t, everywhere.Close())
-}
-
-// 0.0.0.0 is every address of IPv4, and none of IPv6.
-func TestIPv4Only(t *testing.T) {
-	s, err := NewExporter(fixedLive, fixedInfo).Serve("0.0.0.0:0")
+	_, port, err := net.SplitHostPort(everywhere.Addr())
 	require.NoError(t, err)
-	assert.Regexp(t, `^0\.0\.0\.0:\d+$`, s.Addr())
-	_, port, err := net.SplitHostPort(s.Addr())
-	require.NoError(t, err)
-	conn, err := net.Dial("tcp6", net.JoinHostPort("::1", port))
-	if err == nil {
-		require.NoError(t, conn.Close())
-	}
-	require.Error(t, err)
-	require.NoError(t, s.Close())
+	_, err = net.Dial("tcp6", net.JoinHostPort("::1", port))
+	require.Error(t, err, "it is every address of IPv4, and none of IPv6")
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
 
 	"gorun/internal/output"
 )
@@ -19,60 +18,36 @@ const textfileEvery = 15 * time.Second
 // Textfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads those that
 // end in ".prom".
 type Textfile struct {
-	run     *prometheus.Registry // with the label
-	file    *output.File
-	quit    chan struct{}
-	stopped chan struct{}
-	once    sync.Once
-	err     error // of the last write, after Close
+	// Close writes the file for the last time, with the run's final figures, and returns the error of that write.
+	Close func() error
 }
 
 // KeepTextfile writes the file every 15 seconds until Close.
 func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
-	t := &Textfile{run: prometheus.NewRegistry(), file: file, quit: make(chan struct{}), stopped: make(chan struct{})}
 	labels := prometheus.Labels{}
 	if run := e.collector.info.Run; run != "" {
 		labels[runLabel] = run
 	}
-	prometheus.WrapRegistererWith(labels, t.run).MustRegister(e.collector)
+	run := prometheus.NewRegistry()
+	prometheus.WrapRegistererWith(labels, run).MustRegister(e.collector)
+	write := func() error { return file.Write(func(w io.Writer) error { return writeText(w, run) }) }
+	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(t.stopped)
+		defer close(stopped)
 		ticker := time.NewTicker(textfileEvery)
 		defer ticker.Stop()
 		for {
 			select {
-			case <-t.quit:
+			case <-quit:
 				return
 			case <-ticker.C:
-				_ = t.write() // only the last write matters, which Close reports
+				_ = write() // only the last write matters, which Close reports
 			}
 		}
 	}()
-	return t
-}
-
-// Close writes the file for the last time, with the run's final figures, and returns the error of that write.
-func (t *Textfile) Close() error {
-	t.once.Do(func() {
-		close(t.quit)
-		<-t.stopped
-		t.err = errors.Join(t.write(), t.file.Close())
-	})
-	return t.err
-}
-
-// write stores the present figures.
-func (t *Textfile) write() error {
-	families, err := t.run.Gather()
-	if err != nil {
-		return err
-	}
-	return t.file.Write(func(w io.Writer) error {
-		for _, family := range families {
-			if _, err := expfmt.MetricFamilyToText(w, family); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return &Textfile{Close: sync.OnceValue(func() error {
+		close(quit)
+		<-stopped
+		return errors.Join(write(), file.Close())
+	})}
 }

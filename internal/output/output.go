@@ -66,16 +66,11 @@ func placeOf(path string) (place, error) {
 		}
 		return placeOf(to)
 	}
-	if dir == "" {
-		dir = "."
-	}
-	info, err = os.Stat(dir)
+	info, err = os.Stat(cmp.Or(dir, "."))
 	return place{info: info, name: name, path: path}, err
 }
 
 func (p place) missing() bool { return p.name != "" }
-
-func (p place) same(q place) bool { return p.name == q.name && os.SameFile(p.info, q.info) }
 
 // replaceable reports whether the file can be replaced: a regular file of this user without other links.
 func (p place) replaceable() bool {
@@ -83,8 +78,8 @@ func (p place) replaceable() bool {
 	if err != nil || !link.Mode().IsRegular() {
 		return false
 	}
-	stat, ok := link.Sys().(*syscall.Stat_t)
-	return ok && stat.Nlink == 1 && int(stat.Uid) == os.Geteuid()
+	stat := link.Sys().(*syscall.Stat_t)
+	return stat.Nlink == 1 && int(stat.Uid) == os.Geteuid()
 }
 
 // Same reports whether two names are of the same file. Character devices, such as /dev/null, never count as the same:
@@ -95,7 +90,8 @@ func (o Opener) Same(a, b Named) bool {
 	}
 	at, errA := o.placeOf(a)
 	other, errB := o.placeOf(b)
-	return errA == nil && errB == nil && at.same(other) && at.info.Mode()&fs.ModeCharDevice == 0
+	return errA == nil && errB == nil && at.name == other.name && os.SameFile(at.info, other.info) &&
+		at.info.Mode()&fs.ModeCharDevice == 0
 }
 
 // placeOf returns the place of a file or of stdout.
@@ -136,12 +132,8 @@ type File struct {
 
 // Open returns a file that can be written, and changes nothing yet. It waits for the reader of a FIFO until ctx ends,
 // and then returns ctx's error. Other errors are usage errors with a hint.
-func (o Opener) Open(ctx context.Context, n Named) (*File, error) {
-	f, err := o.open(ctx, n)
-	return f, n.refused(ctx, err)
-}
-
-func (o Opener) open(ctx context.Context, n Named) (*File, error) {
+func (o Opener) Open(ctx context.Context, n Named) (f *File, err error) {
+	defer func() { err = n.refused(ctx, err) }()
 	if o.IsStdout(n) {
 		return &File{Named: n, to: o.Stdout}, Check(o.Stdout)
 	}
@@ -153,7 +145,7 @@ func (o Opener) open(ctx context.Context, n Named) (*File, error) {
 	if at.missing() {
 		return replaced, tryReplace(at)
 	}
-	file, err := o.openPlace(ctx, n, os.O_WRONLY)
+	file, err := o.openPlace(ctx, n, at.info.Mode(), os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -163,25 +155,21 @@ func (o Opener) open(ctx context.Context, n Named) (*File, error) {
 	return &File{Named: n, opened: file, to: file}, nil
 }
 
-// tryReplace returns an error if the file at the place cannot be replaced.
+// tryReplace returns an error if the file at the place cannot be replaced: the new file would have another group, or is on another
+// file system, because the old one is a mount point.
 func tryReplace(at place) error {
 	pending, err := pendingFile(at.path)
 	if err != nil {
 		return err
 	}
 	info, err := pending.Stat()
-	if err == nil && !at.missing() && !kin(info, at.info) {
-		err = errors.ErrUnsupported
+	if err == nil && !at.missing() {
+		is, was := info.Sys().(*syscall.Stat_t), at.info.Sys().(*syscall.Stat_t)
+		if is.Gid != was.Gid || is.Dev != was.Dev {
+			err = errors.ErrUnsupported
+		}
 	}
 	return errors.Join(err, pending.Cleanup())
-}
-
-// kin reports whether two files have the same group and are on the same file system, which differs if one is a mount
-// point.
-func kin(a, b fs.FileInfo) bool {
-	x, okX := a.Sys().(*syscall.Stat_t)
-	y, okY := b.Sys().(*syscall.Stat_t)
-	return okX && okY && x.Gid == y.Gid && x.Dev == y.Dev
 }
 
 // pendingFile makes a file that can replace path, with the mode of the existing file or of a new one.
@@ -191,12 +179,8 @@ func pendingFile(path string) (*renameio.PendingFile, error) {
 }
 
 // Append opens a file for appending, and creates it if necessary. It waits like Open, and has the same errors.
-func (o Opener) Append(ctx context.Context, n Named) (*os.File, error) {
-	file, err := o.append(ctx, n)
-	return file, n.refused(ctx, err)
-}
-
-func (o Opener) append(ctx context.Context, n Named) (*os.File, error) {
+func (o Opener) Append(ctx context.Context, n Named) (file *os.File, err error) {
+	defer func() { err = n.refused(ctx, err) }()
 	const flags = os.O_WRONLY | os.O_APPEND
 	if o.IsStdout(n) {
 		out, ok := o.Stdout.(*Stdout)
@@ -212,17 +196,13 @@ func (o Opener) append(ctx context.Context, n Named) (*os.File, error) {
 	if at.missing() {
 		return os.OpenFile(at.path, flags|os.O_CREATE, 0o666)
 	}
-	return o.openPlace(ctx, n, flags)
+	return o.openPlace(ctx, n, at.info.Mode(), flags)
 }
 
 // openPlace opens a file that exists. O_CREATE would be refused for another user's file in a directory like /tmp
 // (fs.protected_regular, proc_sys_fs(5)).
-func (o Opener) openPlace(ctx context.Context, n Named, flags int) (*os.File, error) {
-	info, err := os.Stat(n.Path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode()&fs.ModeNamedPipe == 0 {
+func (o Opener) openPlace(ctx context.Context, n Named, mode fs.FileMode, flags int) (*os.File, error) {
+	if mode&fs.ModeNamedPipe == 0 {
 		return os.OpenFile(n.Path, flags|syscall.O_NOCTTY, 0)
 	}
 	for waits := false; ; waits = true {
@@ -286,11 +266,7 @@ func (f *File) store(content []byte) error {
 		return replace(f.target, content)
 	}
 	if f.opened != nil {
-		info, err := f.opened.Stat()
-		if err != nil {
-			return err
-		}
-		if info.Mode().IsRegular() {
+		if info, err := f.opened.Stat(); err == nil && info.Mode().IsRegular() {
 			_, err := f.opened.WriteAt(content, 0)
 			return errors.Join(err, f.opened.Truncate(int64(len(content))), f.opened.Sync())
 		}
@@ -308,10 +284,7 @@ func replace(path string, content []byte) error {
 	if _, err = pending.Write(content); err == nil {
 		err = pending.CloseAtomicallyReplace()
 	}
-	if err != nil {
-		return errors.Join(err, pending.Cleanup())
-	}
-	return nil
+	return errors.Join(err, pending.Cleanup()) // which does nothing after it was replaced
 }
 
 // Close closes the file. A nil File, of an output that was not requested, does nothing.

@@ -26,17 +26,16 @@ func Read(path string, views render.Views) (Input, error) {
 		in.Ended = true
 		return in, err
 	}
-	in.Run, in.Ended = recording.Run(), recording.Ended()
+	in.Run, in.Ended = recording.Run, recording.Ended
 	views.Derive(in.Run)
-	if lines, torn := recording.Lines(); torn {
+	if recording.Torn {
 		in.Run.Warnings = append(in.Run.Warnings, result.Warning{
 			Code:    "torn-line",
-			Message: fmt.Sprintf("the last line of the journal, %d, is incomplete and was left out", lines+1),
+			Message: fmt.Sprintf("the last line of the journal, %d, is incomplete and was left out", recording.Lines+1),
 			Hint:    "a sample was being written, or the run was killed while writing",
 		})
 	}
-	_, footed := recording.Footed()
-	if why := recording.Unjudged(); why != nil && !footed {
+	if why := recording.Unjudged; why != nil && recording.Footed < 0 {
 		in.Run.Warnings = append(in.Run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", why))
 		columns, _ := views.Known(in.Run.Experiment)
 		if figures, err := matrix.Comparands(in.Run.Matrix, columns); err == nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 )
 
@@ -85,42 +84,24 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-// Map returns the figures with every name and text in them changed by the function. The function must not change
-// printable ASCII: JSON that has nothing else is not decoded.
-func (f Figures) Map(change func(string) string) Figures {
+// Map returns the figures with their decoded JSON changed by a function. They are not decoded if their JSON has no escape and is
+// plain: the function would not change them.
+func (f Figures) Map(plain func(text string) bool, change func(decoded any) any) Figures {
 	text, err := f.MarshalJSON()
-	if err != nil || !strings.Contains(string(text), `\`) && change(string(text)) == string(text) {
+	if err != nil || !bytes.Contains(text, []byte(`\`)) && plain(string(text)) {
 		return f
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber() // no number is rounded
-	var figures any
-	if dec.Decode(&figures) != nil {
+	var decoded any
+	if dec.Decode(&decoded) != nil {
 		return f
 	}
-	changed, err := encode(mapTexts(figures, change))
+	changed, err := encode(change(decoded))
 	if err != nil {
 		return f
 	}
 	return Figures{&held{read: changed}}
-}
-
-func mapTexts(value any, change func(string) string) any {
-	switch value := value.(type) {
-	case string:
-		return change(value)
-	case []any:
-		for i := range value {
-			value[i] = mapTexts(value[i], change)
-		}
-	case map[string]any:
-		mapped := make(map[string]any, len(value))
-		for name, inner := range value {
-			mapped[change(name)] = mapTexts(inner, change)
-		}
-		return mapped
-	}
-	return value
 }
 
 // OwnProcess holds figures of gorun's own process. An experiment that measures in this process embeds it, and

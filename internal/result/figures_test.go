@@ -78,11 +78,18 @@ func TestFiguresMarshal(t *testing.T) {
 }
 
 func TestFiguresMap(t *testing.T) {
-	change := func(text string) string { return strings.ReplaceAll(text, "é", "e") }
-	got, err := json.Marshal(asRead(`{"é": ["é\"", {"b": "\u00e9"}], "n": 1.50}`).Map(change))
-	require.NoError(t, err)
-	assert.Equal(t, `{"e":["e\"",{"b":"e"}],"n":1.50}`, string(got))
+	plain := func(text string) bool { return !strings.Contains(text, "é") }
+	change := func(decoded any) any {
+		decoded.(map[string]any)["é"] = "<"
+		return decoded
+	}
+	for text, want := range map[string]string{
+		`{"é": "", "n": 1.50}`: `{"n":1.50,"é":"<"}`, `{"n": "\u00e9"}`: `{"n":"é","é":"<"}`, `{"n": "e"}`: `{"n":"e"}`, `{}`: `{}`,
+	} {
+		got, err := asRead(text).Map(plain, change).MarshalJSON()
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+	}
 	f := FiguresOf(&pairing{Relation: "same-llc"})
-	assert.Equal(t, f, f.Map(func(text string) string { return text }))
-	assert.Equal(t, Figures{}, Figures{}.Map(change))
+	assert.Equal(t, f, f.Map(plain, change), "it is still typed")
 }

@@ -1,6 +1,9 @@
 package result
 
-import "strconv"
+import (
+	"cmp"
+	"fmt"
+)
 
 // condition is something other than its placement that changes how long a program takes.
 type condition struct {
@@ -19,12 +22,12 @@ var conditions = []condition{
 	{"arch", func(r *Run) string { return r.Host.Arch }},
 	{"cpu-model", func(r *Run) string { return r.Host.CPUModel }},
 	{"microcode", func(r *Run) string { return r.Host.Microcode }},
-	{"hypervisor", hypervisor},
+	{"hypervisor", func(r *Run) string { return map[bool]string{true: "yes", false: "no"}[r.Host.Hypervisor] }},
 	{"topology", func(r *Run) string { return r.Host.Topology }},
 	{"cpus", func(r *Run) string { return r.Host.Allowed }},
-	{"gomaxprocs", gomaxprocs},
+	{"gomaxprocs", func(r *Run) string { return positive(r.Host.GOMAXPROCS, "%d", "") }},
 	{"cpu-quota", cpuQuota},
-	{"memory-limit", memoryLimit},
+	{"memory-limit", func(r *Run) string { return positive(r.Host.MemoryLimit, "%d bytes", noLimit) }},
 	{"governor", func(r *Run) string { return r.Host.Governor }},
 	{"turbo", func(r *Run) string { return r.Host.Turbo }},
 	{"smt", func(r *Run) string { return r.Host.SMT }},
@@ -34,7 +37,7 @@ var conditions = []condition{
 	{"numa-balancing", func(r *Run) string { return r.Host.NUMABalancing }},
 	{migrationCost, func(r *Run) string { return r.Host.MigrationCost }},
 	{"aslr", func(r *Run) string { return r.Host.ASLR }},
-	{"environment", environment},
+	{"environment", func(r *Run) string { return cmp.Or(r.Host.Environment, "no variables") }},
 	{"host", func(r *Run) string { return r.Host.Hostname }},
 	{"boot", func(r *Run) string { return r.Host.BootID }},
 }
@@ -58,18 +61,12 @@ const migrationCost = "migration-cost"
 // known for only one of them is a difference too, unless reading it needs a privilege.
 func Differences(a, b *Run) []Difference {
 	differences := []Difference{}
-	known := func(text string) string {
-		if text == "" {
-			return "not known"
-		}
-		return text
-	}
 	for _, c := range conditions {
 		if inA, inB := c.of(a), c.of(b); inA != inB {
 			if c.name == migrationCost && (inA == "" || inB == "") {
 				continue
 			}
-			differences = append(differences, Difference{What: c.name, A: known(inA), B: known(inB)})
+			differences = append(differences, Difference{What: c.name, A: cmp.Or(inA, "not known"), B: cmp.Or(inB, "not known")})
 		}
 	}
 	return differences
@@ -82,37 +79,19 @@ func version(r *Run) string {
 	return r.Tool.Version + " (" + r.Tool.Commit + ")"
 }
 
-func hypervisor(r *Run) string {
-	if r.Host.Hypervisor {
-		return "yes"
-	}
-	return "no"
-}
-
-func gomaxprocs(r *Run) string {
-	if r.Host.GOMAXPROCS == 0 {
-		return ""
-	}
-	return strconv.Itoa(r.Host.GOMAXPROCS)
-}
+const noLimit = "no limit"
 
 func cpuQuota(r *Run) string {
 	if r.Host.CPUQuota == nil {
-		return "no limit"
+		return noLimit
 	}
-	return strconv.FormatFloat(*r.Host.CPUQuota, 'g', -1, 64) + " CPUs"
+	return fmt.Sprintf("%g CPUs", *r.Host.CPUQuota)
 }
 
-func memoryLimit(r *Run) string {
-	if r.Host.MemoryLimit == 0 {
-		return "no limit"
+// positive formats a number; 0 is shown as none.
+func positive[N int | uint64](n N, format, none string) string {
+	if n == 0 {
+		return none
 	}
-	return strconv.FormatUint(r.Host.MemoryLimit, 10) + " bytes"
-}
-
-func environment(r *Run) string {
-	if r.Host.Environment == "" {
-		return "no variables"
-	}
-	return r.Host.Environment
+	return fmt.Sprintf(format, n)
 }

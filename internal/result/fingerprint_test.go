@@ -58,6 +58,13 @@ func TestDifferences(t *testing.T) {
 	}
 	assert.Equal(t, want, Differences(other, known()))
 	assert.Empty(t, Differences(&Run{}, &Run{}), "what neither knows is no difference")
+
+	other = known()
+	other.Host.MigrationCost = ""
+	assert.Empty(t, Differences(known(), other), "a setting that only root can read")
+	assert.Empty(t, Differences(other, known()))
+	other.Host.MigrationCost = "1"
+	assert.Equal(t, []Difference{{What: "migration-cost", A: "500000", B: "1"}}, Differences(known(), other))
 }
 
 // Every field of the tool and the host is a condition, except those that do not affect time or follow from another.
@@ -84,20 +91,9 @@ func TestConditionsLeaveNothingOut(t *testing.T) {
 	}
 }
 
-// A setting that could not be read is not a difference; two values are.
-func TestMigrationCost(t *testing.T) {
-	other := known()
-	other.Host.MigrationCost = ""
-	assert.Empty(t, Differences(known(), other))
-	assert.Empty(t, Differences(other, known()))
-	other.Host.MigrationCost = "1"
-	assert.Equal(t, []Difference{{What: "migration-cost", A: "500000", B: "1"}}, Differences(known(), other))
-}
-
 // Names can be given to a flag, joined by commas.
 func TestConditions(t *testing.T) {
 	names := Conditions()
-	assert.Len(t, names, 27)
 	for i, name := range names {
 		assert.Equal(t, strings.ToLower(name), name)
 		assert.NotContains(t, name, " ")

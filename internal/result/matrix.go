@@ -56,11 +56,10 @@ type JudgedColumn struct {
 
 // WarmupWords describes the warm-up of each process: the number of executions, and the time after which they are cut.
 func (m *Matrix) WarmupWords() string {
-	words := strconv.Itoa(m.Warmup)
 	if m.WarmupSeconds > 0 {
-		words += ", cut after " + strconv.FormatFloat(m.WarmupSeconds, 'g', -1, 64) + " s"
+		return fmt.Sprintf("%d, cut after %g s", m.Warmup, m.WarmupSeconds)
 	}
-	return words
+	return strconv.Itoa(m.Warmup)
 }
 
 // LayoutWords describes how the layout of memory varies from sample to sample; empty where it does not by design.
@@ -125,7 +124,7 @@ var groupName = lazy.Regexp(`\(\?P?<(\w+)>`)
 // OfMatrix reports whether the run is one of gorun matrix: its cells are combinations of flags.
 func (r *Run) OfMatrix() bool { return len(r.Command) > 0 && r.Command[0] == "matrix" }
 
-// MetricName returns the name that the user gave to the figure that is compared, or DatumMetric.
+// MetricName returns the name that the user gave to the figure that is compared, or MetricColumn.
 func (r *Run) MetricName() string {
 	if len(r.Cells) > 0 {
 		first, _, _ := strings.Cut(r.Cells[0].Flags[MetricColumn], "\n")
@@ -174,16 +173,6 @@ func (r *Run) Against(cell int) int {
 
 // IsBaseline reports whether others are compared with a cell of a judged run.
 func (r *Run) IsBaseline(cell int) bool { return r.Matrix != nil && r.Against(cell) == cell }
-
-// BaselineWords names the baseline of a judged run.
-func (r *Run) BaselineWords() string {
-	for i := range r.Cells {
-		if r.Cells[i].Against != nil {
-			return "each row with its own baseline"
-		}
-	}
-	return "baseline " + r.Cells[r.Matrix.Baseline].Name
-}
 
 // Rank puts the cells that were measured in order: those shown to be faster than the baseline, the baseline, and the
 // rest; within each by their ratio to it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -52,19 +53,15 @@ func (p *properties) add(name string, s *schema) {
 }
 
 func (p properties) MarshalJSON() ([]byte, error) {
-	text := []byte{'{'}
-	for i, name := range p.names {
-		if i > 0 {
-			text = append(text, ',')
-		}
+	text := []byte("{")
+	for _, name := range p.names {
 		value, err := json.Marshal(p.of[name])
 		if err != nil {
 			return nil, err
 		}
-		text = append(append(append(text, '"'), name...), `":`...)
-		text = append(text, value...)
+		text = fmt.Appendf(text, "%q:%s,", name, value)
 	}
-	return append(text, '}'), nil
+	return append(bytes.TrimSuffix(text, []byte(",")), '}'), nil
 }
 
 func (p *properties) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &p.of) }
@@ -85,7 +82,6 @@ func wordsOf[W ~string](words []W) (texts []string) {
 
 // schemaOf returns the schema of a type, and adds those of the structs in it to the definitions.
 func (root *schema) schemaOf(t *testing.T, typ reflect.Type) *schema {
-	zero := 0
 	switch typ.Kind() {
 	case reflect.Pointer:
 		return root.schemaOf(t, typ.Elem())
@@ -96,7 +92,7 @@ func (root *schema) schemaOf(t *testing.T, typ reflect.Type) *schema {
 	case reflect.Int:
 		return &schema{Type: "integer"}
 	case reflect.Uint64:
-		return &schema{Type: "integer", Minimum: &zero}
+		return &schema{Type: "integer", Minimum: new(0)}
 	case reflect.Float64:
 		return &schema{Type: "number"}
 	case reflect.String:

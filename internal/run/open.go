@@ -150,7 +150,7 @@ func (d *driver) newSequence() (matrix.Sequence, error) {
 		d.taker.ends = d.taker.ends || !s.Partial
 		d.state.add(s)
 	}
-	judging := d.resumed.Judging()
+	judging := d.resumed.Judging
 	d.before = judging.Elapsed()
 	return s.Continue(judging), nil
 }

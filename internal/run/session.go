@@ -153,7 +153,7 @@ func (s *session) continueJournal(o *Options) error {
 		return fmt.Errorf("--out: %w", err)
 	}
 	var differs []string
-	for _, d := range matrix.Resumable(recording.Run(), s.run) {
+	for _, d := range matrix.Resumable(recording.Run, s.run) {
 		differs = append(differs, fmt.Sprintf("the journal has %s; this command has %s", strings.TrimSpace(d.What+" "+d.A), d.B))
 	}
 	if len(differs) > 0 {
@@ -162,7 +162,7 @@ func (s *session) continueJournal(o *Options) error {
 	}
 	s.journal, s.resumed, s.begun = file, recording, true
 	s.onClose(s.journal.Close)
-	s.run = recording.Run()
+	s.run = recording.Run
 	s.run.Findings = []result.Finding{} // it is explained again
 	return nil
 }
@@ -237,10 +237,8 @@ func (s *session) endJournal(o *Options) error {
 
 // writeFooter stores the derived results, unless the journal already has them.
 func (s *session) writeFooter() error {
-	if s.resumed != nil {
-		if samples, found := s.resumed.Footed(); found && samples == len(s.run.Samples) {
-			return nil // a torn line after it stays, and is left out
-		}
+	if s.resumed != nil && s.resumed.Footed == len(s.run.Samples) {
+		return nil // a torn line after it stays, and is left out
 	}
 	return s.journal.Write(result.Line{Footer: &result.Footer{
 		Samples: len(s.run.Samples), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,

@@ -72,12 +72,13 @@ func TestOpenRootFollowsLinksInside(t *testing.T) {
 		_, err := ReadString(fsys, name)
 		require.ErrorIs(t, err, fs.ErrNotExist, name)
 	}
-	for name, want := range map[string]error{
-		"sys/escape": errEscapes, "sys/escape-dir/secret": errEscapes, "sys/escape-and-return": errEscapes,
-		"sys/circle": errLoop, "sys/a": errLoop, "sys/a/x": errLoop,
+	const escapes, loop = "the link leaves the recorded tree", "too many links"
+	for name, want := range map[string]string{
+		"sys/escape": escapes, "sys/escape-dir/secret": escapes, "sys/escape-and-return": escapes,
+		"sys/circle": loop, "sys/a": loop, "sys/a/x": loop,
 	} {
 		_, err := ReadString(fsys, name)
-		require.ErrorIs(t, err, want, name)
+		require.ErrorContains(t, err, want, name)
 		assert.NotErrorIs(t, err, fs.ErrNotExist)
 		assert.ErrorContains(t, err, name)
 	}
@@ -106,6 +107,9 @@ func TestOpenRootKinds(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, 1, n)
 	}
+	this, err := OpenRoot("/")
+	require.NoError(t, err)
+	assert.Equal(t, Live(), this)
 	for name, want := range map[string]string{
 		"none":           "no such file",
 		"empty":          "holds no recorded machine",
@@ -121,20 +125,12 @@ func TestOpenRootKinds(t *testing.T) {
 	}
 }
 
-// The path "/" is this machine with its links.
-func TestOpenRootOfThisMachine(t *testing.T) {
-	fsys, err := OpenRoot("/")
-	require.NoError(t, err)
-	assert.Equal(t, Live(), fsys)
-}
-
 // A link reads as its target, from a directory with the link and from an archive with the target in a file.
 func TestReadLink(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sys/class/net"), 0o755))
-	require.NoError(t, os.Symlink("class/net", filepath.Join(dir, "sys/net")))
-	require.NoError(t, os.Symlink("../../devices/none/eth0", filepath.Join(dir, "sys/class/net/eth0")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "sys/class/net/eth1"), []byte("../../devices/none/eth1\n"), 0o644))
+	link(t, dir, "sys/net", "class/net")
+	link(t, dir, "sys/class/net/eth0", "../../devices/none/eth0")
+	put(t, dir, "sys/class/net/eth1", "../../devices/none/eth1\n")
 	recorded, err := OpenRoot(dir)
 	require.NoError(t, err)
 	for name, fsys := range map[string]fs.FS{"recorded": recorded, "live": os.DirFS(dir)} {

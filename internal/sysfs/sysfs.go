@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"gorun/internal/cpuset"
 )
@@ -104,6 +105,27 @@ func ReadSet(fsys fs.FS, name string) (cpuset.Set, error) { return read(fsys, na
 // ReadMask reads a file in the kernel's bitmap format; see ParseMask.
 func ReadMask(fsys fs.FS, name string) (cpuset.Set, error) { return read(fsys, name, ParseMask) }
 
+// ParseMask reads the kernel's bitmap format (lib/vsprintf.c, bitmap_string): groups of up to eight hexadecimal digits,
+// 32 CPUs each, joined by commas, the highest first: "ff,00000001" holds CPUs 0 and 32-39.
+func ParseMask(text string) (cpuset.Set, error) {
+	const most = (cpuset.Max + 1) / 32
+	text = strings.TrimSpace(strings.TrimRight(text, "\x00"))
+	groups := strings.Count(text, ",") + 1
+	if groups > most {
+		return cpuset.Set{}, fmt.Errorf("not a CPU bitmap: more than %d CPUs", cpuset.Max+1)
+	}
+	words := make([]uint64, (groups+1)/2)
+	for field := range strings.SplitSeq(text, ",") {
+		groups--
+		bits, err := strconv.ParseUint(field, 16, 32)
+		if err != nil || len(field) > 8 {
+			return cpuset.Set{}, fmt.Errorf("not a CPU bitmap: %s", quote(field))
+		}
+		words[groups/2] |= bits << (groups % 2 * 32)
+	}
+	return cpuset.FromWords(words), nil
+}
+
 // ReadField reads a field of a file with lines of "Name:\tvalue", such as /proc/self/status. A missing field gives an
 // error that wraps fs.ErrNotExist.
 func ReadField(fsys fs.FS, name, field string) (string, error) {
@@ -132,6 +154,23 @@ func ReadKB(fsys fs.FS, name, field string) (uint64, error) {
 		return 0, Malformed(name, "field %s: %s is not a number of kB", field, quote(text))
 	}
 	return n << 10, nil
+}
+
+// ReadLink returns the target of a symbolic link as written there: "../../devices/pci0000:00/…". A captured machine
+// is an archive of plain files, in which the content of a file is the target, as in git without symbolic links
+// (core.symlinks).
+func ReadLink(fsys fs.FS, name string) (string, error) {
+	if links, ok := fsys.(interface{ ReadLink(string) (string, error) }); ok {
+		target, err := links.ReadLink(name)
+		if err == nil {
+			return target, nil
+		}
+		// not a link, readlink(2)
+		if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, fs.ErrInvalid) {
+			return "", readError(name, err)
+		}
+	}
+	return ReadString(fsys, name)
 }
 
 // quote shortens a piece of a file to one line, for an error.

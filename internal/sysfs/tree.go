@@ -31,11 +31,6 @@ type step struct {
 // maxLinks is the number of links in one name: MAXSYMLINKS of the kernel's include/linux/namei.h.
 const maxLinks = 40
 
-var (
-	errEscapes = errors.New("the link leaves the recorded tree")
-	errLoop    = errors.New("too many links")
-)
-
 func openDir(dir string) (fs.FS, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -50,28 +45,35 @@ func openDir(dir string) (fs.FS, error) {
 
 // Open implements fs.FS.
 func (t *tree) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	links := 0
-	plain, err := t.resolve(name, &links)
+	file, err := t.open(name)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+	}
+	return file, nil
+}
+
+func (t *tree) open(name string) (*os.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, fs.ErrInvalid
+	}
+	plain, err := t.resolve(name, new(int))
+	if err != nil {
+		return nil, err
 	}
 	dir, err := t.walk(path.Dir(plain))
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, err
 	}
 	// Without O_NONBLOCK, opening a pipe in the tree would wait forever for a writer.
 	file, err := dir.OpenFile(path.Base(plain), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+		return nil, err
 	}
 	info, err := file.Stat()
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("neither a file nor a directory")}
+		err = errors.New("neither a file nor a directory")
 	}
 	if err != nil {
 		_ = file.Close() // only read
@@ -80,47 +82,58 @@ func (t *tree) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
+// ReadLink returns the target of a link in the recorded directory without following it.
+func (t *tree) ReadLink(name string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	target, err := "", fs.ErrInvalid
+	if fs.ValidPath(name) && name != "." {
+		var dir *os.Root
+		if _, dir, err = t.parent(name, new(int)); err == nil {
+			target, err = dir.Readlink(path.Base(name))
+		}
+	}
+	if err != nil {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: cause(err)}
+	}
+	return target, nil
+}
+
 // resolve returns the name without links.
 func (t *tree) resolve(name string, links *int) (string, error) {
 	if name == "." {
 		return ".", nil
 	}
-	dir, err := t.resolveDir(path.Dir(name), links)
+	plain, parent, err := t.parent(name, links)
 	if err != nil {
 		return "", err
 	}
-	plain := path.Join(dir, path.Base(name))
-	parent, err := t.walk(dir)
-	if err != nil {
-		return "", err
-	}
-	info, err := parent.Lstat(path.Base(plain))
-	if err != nil {
-		return "", cause(err)
-	}
-	if info.Mode()&fs.ModeSymlink == 0 {
-		return plain, nil
+	info, err := parent.Lstat(path.Base(name))
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return plain, err
 	}
 	if *links++; *links > maxLinks {
-		return "", fmt.Errorf("%w at %s", errLoop, plain)
+		return "", fmt.Errorf("too many links at %s", plain)
 	}
-	target, err := parent.Readlink(path.Base(plain))
+	target, err := parent.Readlink(path.Base(name))
 	if err != nil {
-		return "", cause(err)
+		return "", err
 	}
 	return t.follow(plain, target, links)
 }
 
-func (t *tree) resolveDir(dir string, links *int) (string, error) {
-	if plain, ok := t.dirs[dir]; ok {
-		return plain, nil
+// parent returns the name with its directories resolved, and opens the last of them.
+func (t *tree) parent(name string, links *int) (plain string, parent *os.Root, err error) {
+	dir := path.Dir(name)
+	at, known := t.dirs[dir]
+	if !known {
+		if at, err = t.resolve(dir, links); err != nil {
+			return "", nil, err
+		}
+		t.dirs[dir] = at
 	}
-	plain, err := t.resolve(dir, links)
-	if err != nil {
-		return "", err
-	}
-	t.dirs[dir] = plain
-	return plain, nil
+	parent, err = t.walk(at)
+	return path.Join(at, path.Base(name)), parent, err
 }
 
 // walk opens a resolved directory, starting from the last one used.
@@ -140,7 +153,7 @@ func (t *tree) walk(dir string) (*os.Root, error) {
 	for _, name := range names[same:] {
 		root, err := t.way[len(t.way)-1].root.OpenRoot(name)
 		if err != nil {
-			return nil, cause(err)
+			return nil, err
 		}
 		t.way = append(t.way, step{name, root})
 	}
@@ -162,7 +175,7 @@ func (t *tree) follow(link, target string, links *int) (string, error) {
 		case "", ".":
 		case "..":
 			if at == "." {
-				return "", fmt.Errorf("%w: %s -> %s", errEscapes, link, target)
+				return "", fmt.Errorf("the link leaves the recorded tree: %s -> %s", link, target)
 			}
 			at = path.Dir(at)
 		default:

@@ -48,7 +48,8 @@ func cleaned(v reflect.Value) reflect.Value {
 	case reflect.Struct:
 		out.Set(v)
 		if figures, ok := v.Interface().(result.Figures); ok {
-			out.Set(reflect.ValueOf(figures.Map(printable)))
+			plain := func(text string) bool { return printable(text) == text }
+			out.Set(reflect.ValueOf(figures.Map(plain, Clean[any])))
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {

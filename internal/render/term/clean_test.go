@@ -1,9 +1,11 @@
 package term
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gorun/internal/result"
 )
@@ -36,5 +38,10 @@ func TestClean(t *testing.T) {
 	assert.Contains(t, before, "a\n", "the value itself is not changed")
 	assert.Equal(t, "b\n", before["a\n"].([]any)[0])
 	assert.Nil(t, Clean[any](nil))
+	var sample result.Sample
+	require.NoError(t, json.Unmarshal([]byte(`{"values": {"\u001b": ["\u009b", {"b": "\n"}], "n": 1.50, "z": null}}`), &sample))
+	values, err := Clean(sample).Values.MarshalJSON()
+	require.NoError(t, err)
+	assert.Equal(t, `{"n":1.50,"z":null,"�":["�",{"b":" "}]}`, string(values))
 	assert.Equal(t, result.Argv{"a\n"}, Clean(result.Argv{"a\n"}), "shell.Join shows it")
 }
