@@ -193,7 +193,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	if !s.Partial {
 		doubt(&s, v)
 	}
-	v.FixedSeconds = time.Since(begun).Seconds() - s.Seconds
+	v.FixedSeconds = result.Nanoseconds(time.Since(begun).Seconds() - s.Seconds)
 	s.Values = result.FiguresOf(&v)
 	return s, nil
 }

@@ -21,8 +21,8 @@ type checker struct {
 
 // answer is the first answer to a question.
 type answer struct {
-	is   string
-	line int
+	is     string
+	sample int // that had it first
 }
 
 func newChecker(of Columns) *checker {
@@ -133,9 +133,9 @@ func (c *checker) place(s *result.Sample) error {
 	if s.Answer != nil && c.Run.Matrix.Order.Design == "" && s.Quality.Verdict != result.Invalid {
 		first, asked := c.answers[s.Answer.Of]
 		if !asked {
-			c.answers[s.Answer.Of] = answer{s.Answer.Is, c.Lines}
+			c.answers[s.Answer.Of] = answer{s.Answer.Is, s.Index}
 		} else if first.is != s.Answer.Is {
-			return fmt.Errorf("%q are %q here, and %q in line %d", s.Answer.Of, s.Answer.Is, first.is, first.line)
+			return fmt.Errorf("%q are %q here, and %q in sample %d", s.Answer.Of, s.Answer.Is, first.is, first.sample)
 		}
 	}
 	return c.follows(s)

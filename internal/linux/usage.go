@@ -3,6 +3,7 @@ package linux
 import (
 	"cmp"
 	"io/fs"
+	"math"
 	"syscall"
 
 	"gorun/internal/sysfs"
@@ -31,14 +32,17 @@ func (u Usage) Add(v Usage) Usage {
 
 // Sub returns the usage between v and u.
 func (u Usage) Sub(v Usage) Usage {
-	u.UserSeconds -= v.UserSeconds
-	u.SystemSeconds -= v.SystemSeconds
+	u.UserSeconds = microseconds(u.UserSeconds - v.UserSeconds)
+	u.SystemSeconds = microseconds(u.SystemSeconds - v.SystemSeconds)
 	u.VoluntarySwitches -= v.VoluntarySwitches
 	u.InvoluntarySwitches -= v.InvoluntarySwitches
 	u.MinorFaults -= v.MinorFaults
 	u.MajorFaults -= v.MajorFaults
 	return u
 }
+
+// microseconds rounds seconds to the unit in which the kernel gives them: a difference has digits that were not measured.
+func microseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }
 
 // PeakRSS returns the peak resident memory of this process in bytes: VmHWM of /proc/self/status in fsys, which is
 // rooted at /. The ru_maxrss of getrusage(2) cannot be used: it includes the memory before execve(2), which for a

@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"math"
 	"slices"
 
 	"gorun/internal/column"
@@ -48,7 +49,7 @@ var (
 		if !ok || p.Loops == 0 || s.CPUSeconds() == 0 {
 			return nil
 		}
-		return new(1e9 * s.CPUSeconds() / float64(p.Loops))
+		return new(math.Round(1e9*s.CPUSeconds()) / float64(p.Loops))
 	})
 )
 

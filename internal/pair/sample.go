@@ -184,7 +184,7 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 	measure.Used(&s, used)
 	v.CallsPerSecond = rate(done, s.Seconds)
 	if least > 0 {
-		v.NsPerLoop = 1e9 * s.Seconds / float64(least)
+		v.NsPerLoop = math.Round(1e9*s.Seconds) / float64(least)
 	}
 	s.Values = result.FiguresOf(&v)
 	return s

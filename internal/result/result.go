@@ -5,6 +5,7 @@ package result
 
 import (
 	"fmt"
+	"math"
 
 	"gorun/internal/hint"
 )
@@ -46,7 +47,7 @@ type Tool struct {
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
 	C       string `json:"c_compiler,omitempty"` // the compiler of the kernels
-	SHA256  string `json:"sha256,omitempty"` // of the executable
+	SHA256  string `json:"sha256,omitempty"`     // of the executable
 }
 
 // Host is the machine and the share of it that the run was given. Values that the kernel does not report are absent.
@@ -242,6 +243,23 @@ type Signals struct {
 	SuspendedSeconds *float64 `json:"suspended_seconds,omitempty" figure:"s" label:"machine suspended" is:"The time in which the machine was suspended."`
 	CanarySeconds    *float64 `json:"canary_seconds,omitempty" figure:"s" label:"a fixed loop before the sample" is:"The time of a fixed loop."`
 	MHz              *float64 `json:"mhz,omitempty" label:"clock, MHz" is:"The mean clock of the allowed CPUs at the end."`
+}
+
+// Nanoseconds returns seconds rounded to nanoseconds, which no clock of the kernel is finer than: a sum or a difference has digits that
+// were not measured.
+func Nanoseconds(seconds float64) float64 { return math.Round(seconds*1e9) / 1e9 }
+
+// RoundSeconds rounds the times of a sample and of its signals to nanoseconds.
+func (s *Sample) RoundSeconds() {
+	g := &s.Quality.Signals
+	for _, seconds := range []*float64{
+		&s.Seconds, &s.UserSeconds, &s.SystemSeconds, &g.WatchedSeconds, g.StealSeconds, g.OtherSeconds, g.RunQueueSeconds,
+		g.ThrottledSeconds, g.CPUPressureSeconds, g.StoppedSeconds, g.SuspendedSeconds, g.CanarySeconds,
+	} {
+		if seconds != nil {
+			*seconds = Nanoseconds(*seconds)
+		}
+	}
 }
 
 // Share returns the share of the CPU time of this number of CPUs that a signal in seconds took while the signals were

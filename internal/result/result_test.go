@@ -59,3 +59,13 @@ func TestOneEach(t *testing.T) {
 		{"other-run", "another", "flock"},
 	}))
 }
+
+// Differences of readings have the digits of a clock, and no others.
+func TestRoundSeconds(t *testing.T) {
+	steal := 1.3 - 1.2 // 0.10000000000000009
+	s := Sample{Seconds: 0.1 + 0.2, Quality: Quality{Signals: Signals{StealSeconds: &steal}}}
+	s.RoundSeconds()
+	assert.Equal(t, 0.3, s.Seconds)
+	assert.Equal(t, 0.1, steal)
+	assert.Equal(t, 1.878621445, Nanoseconds(1.8786214449999998))
+}

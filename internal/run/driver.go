@@ -242,7 +242,7 @@ func (d *driver) sample(ctx context.Context) error {
 			sample.Partial = true
 			sample.Quality.Verdict, sample.Quality.Reasons = result.Invalid, []string{errCut.Error()}
 		}
-		slot.Elapsed = d.elapsed()
+		slot.Elapsed = result.Nanoseconds(d.elapsed())
 		if !d.order.Check(&sample, slot.Elapsed) && !run.Partial {
 			run.Warmups = append(run.Warmups, sample)
 			d.state.add(sample)

@@ -91,6 +91,7 @@ func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err e
 	if sample.Quality.Verdict != result.Invalid { // an invalid sample is not judged
 		finish(&sample)
 	}
+	sample.RoundSeconds()
 	return sample, nil
 }
 
