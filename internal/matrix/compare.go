@@ -306,7 +306,7 @@ func compareCells(sides []Side, figures [][]Comparand, flags []string, elsewhere
 			return base.a == a.Against(m.a) && base.b == b.Against(m.b)
 		})
 	}
-	design := stats.SessionsDesign{
+	design := stats.Design{
 		Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
 	}
 	cells = make([]result.ComparedCell, len(matches))
@@ -350,7 +350,7 @@ type comparedBy struct {
 }
 
 // compareFigure judges a pair of cells by a figure; figure has one element for each run.
-func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, design stats.SessionsDesign) (c comparedBy) {
+func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, design stats.Design) (c comparedBy) {
 	design.Rate, design.Amount = figure[0].rate, figure[0].amount
 	var why, spoilt string
 	var sessions [2][]stats.Session

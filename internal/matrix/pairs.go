@@ -13,7 +13,7 @@ import (
 func JudgePairs(run *result.Run, figures []Comparand) {
 	Summarise(run, figures)
 	m := run.Matrix
-	design := stats.SessionsDesign{
+	design := stats.Design{
 		Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
 	}
 	verdicts := make([]judgement, len(run.Cells))
@@ -34,7 +34,7 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 	}
 }
 
-func pairsVerdict(run *result.Run, cell int, figure Comparand, faults Faults, design stats.SessionsDesign) stats.Verdict {
+func pairsVerdict(run *result.Run, cell int, figure Comparand, faults Faults, design stats.Design) stats.Verdict {
 	seconds, baseline := paired(run, cell, figure)
 	v := stats.PairedSamples(seconds, baseline, design)
 	if faults.none(cell) {

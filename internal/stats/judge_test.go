@@ -54,7 +54,7 @@ func TestPrecisionIsAtMostTheMargin(t *testing.T) {
 	d.Margin, d.Precision = 0.005, 0.02
 	r := newRace(t, d)
 	assert.Equal(t, 0.005, r.design.Precision)
-	assert.Equal(t, gridFor(0.005), r.grid)
+	assert.Equal(t, gridFor(0.005), r.design.grid())
 }
 
 // A contrast is B's ratio to A and counts as a comparison; its cells stay until it is decided, unless one of them
@@ -207,8 +207,7 @@ func TestControl(t *testing.T) {
 		`(about|another) \d+`, same(newRace(t, design(3, 2))).String())
 
 	r = withControl(t, 200, func(k int) float64 { return 0.95 + 0.1*float64(k/100) })
-	lo, hi := r.comparisons[r.Control()].typical.ends()
-	assert.Greater(t, lo, hi, "it changed")
+	assert.Greater(t, r.control().typical.ends().Lo, r.control().typical.ends().Hi, "it changed")
 	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: `, r.Verdicts(0)[1].String())
 
 	r = withControl(t, 100, func(k int) float64 { // one sample in four stalls
@@ -217,7 +216,7 @@ func TestControl(t *testing.T) {
 		}
 		return 1
 	})
-	assert.False(t, outside(r.comparisons[r.Control()].typical.ends()))
+	assert.False(t, r.control().typical.ends().differs())
 	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: in total \d`, r.Verdicts(0)[1].String())
 }
 

@@ -48,7 +48,7 @@ func TestPairsFalseVerdicts(t *testing.T) {
 				logs[i] = size * float64(1-2*(signs>>i&1))
 			}
 			slices.Sort(logs)
-			if e := signedRankEffect(logs, 0.04, gridFor(0.02)); outside(e.Lo, e.Hi) {
+			if e := signedRankEffect(logs, 0.04, gridFor(0.02)); e.differs() {
 				differ++
 			}
 		}

@@ -190,5 +190,7 @@ func drawn(seed uint64, cells int) []float64 {
 	return ratios
 }
 
+func (e Effect) holds(truth float64) bool { return e.Lo <= truth && truth <= e.Hi }
+
 // claims reports whether a verdict says that the cell differs.
 func claims(v Verdict) bool { return v.Kind == Slower || v.Kind == Faster || v.Kind == Mixed }

@@ -69,10 +69,10 @@ func (s Session) times(ratio float64) Session {
 }
 
 // one compares one session of each.
-func one(a, b Session, d SessionsDesign) Verdict { return Sessions([]Session{a}, []Session{b}, d) }
+func one(a, b Session, d Design) Verdict { return Sessions([]Session{a}, []Session{b}, d) }
 
-func ofSessions() SessionsDesign {
-	return SessionsDesign{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02}
+func ofSessions() Design {
+	return Design{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02}
 }
 
 // replayed calls f with k pairs of sessions of one length, cut in turn from label A of a recording at all places where

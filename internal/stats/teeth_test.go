@@ -173,7 +173,7 @@ func TestPooledRepeats(t *testing.T) {
 			s     *sequence
 			count *int
 		}{{byProcess, &processes}, {byRepeat, &pooled}} {
-			if outside(c.s.ends()) {
+			if c.s.ends().differs() {
 				*c.count++
 			}
 		}
@@ -226,7 +226,7 @@ func TestStalls(t *testing.T) {
 func TestInwardRounding(t *testing.T) {
 	withReplays(t, 60, 200, func(t *testing.T, replays int) {
 		inward := func(r *Judge, e Effect) Effect {
-			step := 1 / float64(r.grid)
+			step := 1 / float64(r.design.grid())
 			return Effect{Ratio: e.Ratio, Lo: e.Lo + step, Hi: e.Hi - step}
 		}
 		covered := coverage(t, replays, 0.1, inward)

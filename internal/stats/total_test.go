@@ -39,9 +39,9 @@ func TestFlipEndsInvertTheTest(t *testing.T) {
 		}
 		return float64(extreme) / (1 << rounds)
 	}
-	lo, hi := flipEnds(cell, base, alpha)
-	assert.InDelta(t, alpha/2, p(lo), alpha/3)
-	assert.InDelta(t, 1-alpha/2, p(hi), alpha/3)
+	e := flipEnds(cell, base, alpha)
+	assert.InDelta(t, alpha/2, p(e.Lo), alpha/3)
+	assert.InDelta(t, 1-alpha/2, p(e.Hi), alpha/3)
 }
 
 // The test keeps its level with stalls and with more rounds than groups.
@@ -61,7 +61,7 @@ func TestFlipEndsLevel(t *testing.T) {
 			for i := range rounds {
 				cell[i], base[i] = truth*sample(), sample()
 			}
-			if lo, hi := flipEnds(cell, base, alpha); truth < lo || truth > hi {
+			if !flipEnds(cell, base, alpha).holds(truth) {
 				missed++
 			}
 		}
@@ -87,23 +87,14 @@ func TestLooks(t *testing.T) {
 		}
 		looked[k] = total.looks > before
 		if k < firstLook {
-			lo, hi := total.ends()
-			assert.Equal(t, []float64{0, math.MaxFloat64}, []float64{lo, hi})
+			assert.Equal(t, Effect{Hi: math.MaxFloat64}, total.interval)
 		}
 	}
 	for k, at := range looked {
 		assert.Equal(t, k == 25 || k == 50 || k == 60 || k == 100 || k == 200, at, "round %d", k)
 	}
-	lo, hi := total.ends()
-	assert.Equal(t, []float64{2, 2.001}, []float64{lo, hi}, "rounded outward")
+	assert.Equal(t, Effect{Lo: 2, Hi: 2.001}, total.interval, "rounded outward")
 	assert.InDelta(t, 2.0004, total.ratio(), 1e-9)
-}
-
-func TestEndsOfTotalsAreRoundedOutward(t *testing.T) {
-	g := grid(1000)
-	assert.Equal(t, []float64{1.012, 1.013}, []float64{g.below(1.01234), g.above(1.01234)})
-	assert.Equal(t, []float64{0, 0.001}, []float64{g.below(0.0001), g.above(0.0001)})
-	assert.Equal(t, math.MaxFloat64, g.above(math.Inf(1)))
 }
 
 // Doubt needs a difference that is larger than the margin and probably not chance.

@@ -84,9 +84,7 @@ func play(seed uint64, rounds int, truth float64, cell, base func(*rand.Rand) fl
 		}
 		s.add(b-a, b-c)
 	}
-	lo, hi := s.ends() // they only move inward: a ratio that was ruled out stays ruled out
-	at := math.Exp(size * truth)
-	return at < lo || at > hi
+	return !s.ends().holds(math.Exp(size * truth)) // the ends only move inward: a ratio that was ruled out stays ruled out
 }
 
 // A larger spread than the baseline's, which placement often causes, does not lead to false claims, neither with
@@ -199,11 +197,8 @@ func TestFamilies(t *testing.T) {
 						if err := r.Add(next, seconds); err != nil {
 							t.Fatal(err)
 						}
-						for cell := range r.comparisons {
-							any = any || cell != 0 && outside(r.comparisons[cell].typical.ends())
-						}
-						for _, c := range r.contrasts {
-							any = any || outside(c.typical.ends())
+						for _, c := range r.all() {
+							any = any || c.typical.ends().differs()
 						}
 					}
 					if any {
@@ -236,7 +231,7 @@ func TestTotalsOfUnequalSpreads(t *testing.T) {
 					wrong := false
 					for range rounds {
 						total.add(sample(source, spread), sample(source, 1))
-						wrong = wrong || outside(total.ends())
+						wrong = wrong || total.interval.differs()
 					}
 					if wrong {
 						missed++
