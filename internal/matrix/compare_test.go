@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -414,13 +415,10 @@ func TestCompareInTurn(t *testing.T) {
 	slower := map[string]float64{"workers=1": 1.05}
 	side := func(file string, f fake) matrix.Side { return measured(t, file, workers(2), f) }
 	a, b := side("a1", fake{}), side("b1", fake{session: 5, ratios: slower})
-	var more [][2]matrix.Side
-	for i := range 3 {
-		session := uint64(10 * (i + 1))
-		more = append(more, [2]matrix.Side{
-			side("a"+string(rune('2'+i)), fake{session: session}),
-			side("b"+string(rune('2'+i)), fake{session: session + 5, ratios: slower}),
-		})
+	var more []matrix.Side
+	for i := range uint64(3) {
+		more = append(more, side(fmt.Sprint("a", i+2), fake{session: 10 * (i + 1)}),
+			side(fmt.Sprint("b", i+2), fake{session: 10*(i+1) + 5, ratios: slower}))
 	}
 	got, err := matrix.Compare(a, b, column.Common(), nil, false, more...)
 	require.NoError(t, err)
@@ -436,7 +434,7 @@ func TestCompareInTurn(t *testing.T) {
 	assert.Equal(t, "b2", got.MoreB[0].File)
 	assert.Equal(t, stats.CantTell, compare(t, a, b).Cells[1].Verdict.Kind)
 
-	few, err := matrix.Compare(a, b, nil, nil, false, more[:1]...)
+	few, err := matrix.Compare(a, b, nil, nil, false, more[:2]...)
 	require.NoError(t, err)
 	assert.Equal(t, "can't tell: too few rounds", few.Cells[1].Words)
 	require.Len(t, few.Warnings, 1)
@@ -457,11 +455,11 @@ func TestCompareInTurn(t *testing.T) {
 	} {
 		odd := side("b3", fake{session: 5})
 		spoil(odd.Run)
-		_, err := matrix.Compare(a, b, nil, nil, false, [2]matrix.Side{more[0][0], odd})
+		_, err := matrix.Compare(a, b, nil, nil, false, more[0], odd)
 		require.ErrorContains(t, err, want)
 	}
 	torn := side("b2", fake{spoil: invalidate("workers=1", 0, "pinned elsewhere")})
-	got, err = matrix.Compare(a, b, nil, nil, false, [2]matrix.Side{more[0][0], torn})
+	got, err = matrix.Compare(a, b, nil, nil, false, more[0], torn)
 	require.NoError(t, err)
 	assert.Equal(t, "invalid: in B2: pinned elsewhere", got.Cells[1].Words)
 }

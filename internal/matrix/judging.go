@@ -95,7 +95,6 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 
 // assign gives each cell to the judge of its baseline. All judges share one error rate.
 func (b *Judging) assign() error {
-	m := b.run.Matrix
 	for i := range b.run.Cells {
 		baseline := b.run.Against(i)
 		g := slices.IndexFunc(b.groups, func(g group) bool { return g.baseline == baseline })
@@ -105,7 +104,11 @@ func (b *Judging) assign() error {
 		b.at[i] = place{g, len(b.groups[g].cells)}
 		b.groups[g].cells = append(b.groups[g].cells, i)
 	}
-	contrasts := b.contrasts()
+	contrasts := make([][]stats.Contrast, len(b.groups)) // with the groups' numbers of the cells
+	for _, c := range b.run.Matrix.Contrasts {
+		a, of := b.at[c.A], b.at[c.B]
+		contrasts[a.group] = append(contrasts[a.group], stats.Contrast{A: a.cell, B: of.cell})
+	}
 	for i := range b.groups {
 		g := &b.groups[i]
 		contents := make([]string, len(g.cells))
@@ -113,12 +116,10 @@ func (b *Judging) assign() error {
 			contents[j] = Canonical(b.run.Cells[cell])
 		}
 		for _, figure := range b.figures {
-			judge, err := stats.NewJudge(stats.Design{
-				Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
-				Comparisons: b.run.Comparisons(figure.Second), Contrasts: contrasts[i],
-				Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: figure.rate,
-				Amount: figure.amount,
-			})
+			design := figure.design(b.run.Matrix, b.run.Comparisons(figure.Second))
+			design.Seed, design.Rounds = b.run.Seed+uint64(i), b.run.Matrix.Rounds
+			design.Cells, design.Baseline, design.Contrasts = contents, slices.Index(g.cells, g.baseline), contrasts[i]
+			judge, err := stats.NewJudge(design)
 			if err != nil {
 				return err
 			}
@@ -126,16 +127,6 @@ func (b *Judging) assign() error {
 		}
 	}
 	return nil
-}
-
-// contrasts returns the contrasts of the run, by group, with the group's numbers of the cells.
-func (b *Judging) contrasts() [][]stats.Contrast {
-	contrasts := make([][]stats.Contrast, len(b.groups))
-	for _, c := range b.run.Matrix.Contrasts {
-		a, of := b.at[c.A], b.at[c.B]
-		contrasts[a.group] = append(contrasts[a.group], stats.Contrast{A: a.cell, B: of.cell})
-	}
-	return contrasts
 }
 
 // Order describes the schedule of a run with this judging's design.

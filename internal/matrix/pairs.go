@@ -13,14 +13,11 @@ import (
 func JudgePairs(run *result.Run, figures []Comparand) {
 	Summarise(run, figures)
 	m := run.Matrix
-	design := stats.Design{
-		Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
-	}
 	verdicts := make([]judgement, len(run.Cells))
 	for f, figure := range figures {
 		faults := faultsOf(run, figure)
+		design := figure.design(m, (len(run.Cells)-1)*family(figures, figure.Second))
 		for i := range run.Cells {
-			design.Rate, design.Amount, design.Comparisons = figure.rate, figure.amount, (len(run.Cells)-1)*family(figures, figure.Second)
 			if i != m.Baseline && (f == 0 || !faults.none(i) && !faults.none(m.Baseline)) {
 				verdicts[i].add(f, figure, pairsVerdict(run, i, figure, faults, design))
 			}
