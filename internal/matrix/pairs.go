@@ -46,16 +46,30 @@ func pairsVerdict(run *result.Run, cell int, figure Comparand, faults Faults, de
 	return v
 }
 
-// Summarise sets the summaries of the cells, by the deciding figure.
+// Summarise sets the summaries of the cells, by the deciding figure. A metric has its own unit and is summarised in addition to
+// the wall seconds.
 func Summarise(run *result.Run, figures []Comparand) {
-	of := make([][]result.Sample, len(run.Cells))
+	samples, metrics := make([][]result.Sample, len(run.Cells)), make([][]float64, len(run.Cells))
 	for _, s := range run.Samples {
-		if s.Good() {
-			s.Seconds = figures[0].Of(s)
-			of[s.Cell] = append(of[s.Cell], s)
+		if !s.Good() {
+			continue
 		}
+		figure := figures[0].Of(s)
+		switch {
+		case run.Matrix.Compared != result.MetricColumn:
+			s.Seconds = figure
+		case figures[0].rate:
+			metrics[s.Cell] = append(metrics[s.Cell], 1/figure)
+		default:
+			metrics[s.Cell] = append(metrics[s.Cell], figure)
+		}
+		samples[s.Cell] = append(samples[s.Cell], s)
 	}
-	for i := range of {
-		run.Cells[i].Summary = result.Summarise(of[i])
+	for i := range run.Cells {
+		summary := result.Summarise(samples[i])
+		if metrics[i] != nil {
+			summary.Metric = new(result.Distribute(metrics[i]))
+		}
+		run.Cells[i].Summary = summary
 	}
 }

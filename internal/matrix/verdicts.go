@@ -13,18 +13,18 @@ import (
 func (b *Judging) Judge() {
 	verdicts := b.verdicts()
 	b.judgeContrasts()
+	Summarise(b.run, b.figures)
+	m := b.run.Matrix
 	for i := range b.run.Cells {
 		cell := &b.run.Cells[i]
-		cell.Summary = b.summarise(i)
 		if i != b.run.Against(i) {
 			cell.Verdict, cell.Words = &verdicts[i].decides, verdicts[i].decides.String()
 			cell.Verdicts = verdicts[i].others
-			if m := b.run.Matrix; m.Layouts > 1 {
+			if m.Layouts > 1 {
 				cell.Layouts, _ = b.layoutRatios(comparison{i, b.run.Against(i)}, 0)
 			}
 		}
 	}
-	m := b.run.Matrix
 	control := b.control(b.groups[b.at[m.Baseline].group])
 	m.Control, m.ControlVerdicts = &control.decides, control.others
 	if len(b.groups) == 1 {
@@ -36,37 +36,6 @@ func (b *Judging) Judge() {
 		control := b.control(g)
 		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
 	}
-}
-
-// summarise derives a cell's summary from the compared samples. A metric has its own unit and is summarised in addition
-// to the wall seconds.
-func (b *Judging) summarise(cell int) *result.Summary {
-	if b.run.Matrix.Compared != result.MetricColumn {
-		samples := make([]result.Sample, len(b.samples[cell]))
-		for i, s := range b.samples[cell] {
-			samples[i].Seconds = s
-		}
-		return result.Summarise(samples)
-	}
-	var samples []result.Sample
-	var figures []float64
-	for _, s := range b.run.Samples {
-		if s.Cell != cell || s.Quality.Verdict == result.Invalid {
-			continue
-		}
-		samples = append(samples, s)
-		figure := b.figures[0].Of(s)
-		if b.run.Matrix.Better == result.Higher {
-			figure = 1 / figure
-		}
-		figures = append(figures, figure)
-	}
-	summary := result.Summarise(samples)
-	if summary != nil {
-		metric := result.Distribute(figures)
-		summary.Metric = &metric
-	}
-	return summary
 }
 
 // judgement holds the verdicts on one cell.
