@@ -138,17 +138,13 @@ func (b *Judging) Order() result.Order {
 	if len(b.groups) > 1 {
 		o.Method = "randomised complete blocks, each of cells with the same baseline; it and its duplicate have a place in it"
 	}
-	for _, block := range b.blocks {
-		g := b.groups[block.group]
-		cells := make([]int, len(block.cells))
-		for i, cell := range block.cells {
-			if cell == g.judge().Control() {
-				cells[i] = len(b.run.Cells) // the duplicate
-				continue
-			}
-			cells[i] = g.cells[cell]
+	o.First = make([][]int, len(b.blocks))
+	for _, slot := range b.slots {
+		cell := slot.Cell
+		if slot.Control {
+			cell = len(b.run.Cells)
 		}
-		o.First = append(o.First, cells)
+		o.First[slot.Block] = append(o.First[slot.Block], cell)
 	}
 	return o
 }
@@ -211,9 +207,6 @@ func (b *Judging) Round() int { return len(b.slots) }
 // Taken returns the number of samples that the round in progress has.
 func (b *Judging) Taken() int { return len(b.taken) }
 
-// LastRound returns when the last complete round ended and how long it took, in seconds of the run; 0 before the first.
-func (b *Judging) LastRound() (ended, took float64) { return b.ended, b.took }
-
 // Elapsed returns the time of the run up to its last sample, in seconds.
 func (b *Judging) Elapsed() float64 { return b.last }
 
@@ -230,9 +223,9 @@ func (b *Judging) Compares() bool { return slices.ContainsFunc(b.groups, b.compa
 
 // Warnings names the cells that were given up.
 func (b *Judging) Warnings() []result.Warning {
-	names := make([]string, len(b.run.Cells))
-	for i, cell := range b.run.Cells {
-		names[i] = cell.Name
+	var names []string
+	for _, cell := range b.run.Cells {
+		names = append(names, cell.Name)
 	}
 	return b.faults[0].Warnings(names)
 }
@@ -363,12 +356,7 @@ func (b *Judging) pair(samples []result.Sample) {
 }
 
 // roundSeconds returns the average duration of a round; 0 before the first is complete.
-func (b *Judging) roundSeconds() float64 {
-	if b.rounds == 0 {
-		return 0
-	}
-	return b.ended / float64(b.rounds)
-}
+func (b *Judging) roundSeconds() float64 { return b.ended / float64(max(1, b.rounds)) }
 
 // ToFirst returns how many more rounds it takes until each cell certainly has an interval.
 func (b *Judging) ToFirst() (rounds int) {
@@ -397,8 +385,11 @@ func (b *Judging) Interim() result.Interim {
 		}
 	}
 	s := result.Interim{
-		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
+		Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
 		Control: b.unsettled(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
+	}
+	for _, seconds := range b.samples {
+		s.Samples += len(seconds)
 	}
 	if !b.Done() {
 		s.Running = b.run.Cells[b.Next().Cell].Name
@@ -415,15 +406,6 @@ func (b *Judging) unsettled() stats.Verdict {
 		}
 	}
 	return first
-}
-
-// count returns the number of samples that count.
-func (b *Judging) count() int {
-	n := 0
-	for _, seconds := range b.samples {
-		n += len(seconds)
-	}
-	return n
 }
 
 // remaining returns an upper bound of the remaining time of the run, in seconds; -1 where it is not known.

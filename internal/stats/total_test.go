@@ -19,25 +19,12 @@ func TestFlipEndsInvertTheTest(t *testing.T) {
 	}
 	cell[4] *= 6
 	p := func(ratio float64) float64 { // one-sided, that the true ratio is greater
-		observed := 0.0
+		differences := make([]float64, rounds)
 		for i := range rounds {
-			observed += cell[i]/ratio - base[i]
+			differences[i] = cell[i]/ratio - base[i]
 		}
-		extreme := 0
-		for set := range 1 << rounds {
-			sum := 0.0
-			for i := range rounds {
-				d := cell[i]/ratio - base[i]
-				if set>>i&1 == 1 {
-					d = -d
-				}
-				sum += d
-			}
-			if sum >= observed-1e-9 {
-				extreme++
-			}
-		}
-		return float64(extreme) / (1 << rounds)
+		observed := sum(differences)
+		return falseCalls(differences, func(d []float64) bool { return sum(d) >= observed-1e-9 })
 	}
 	e := flipEnds(cell, base, alpha)
 	assert.InDelta(t, alpha/2, p(e.Lo), alpha/3)
@@ -48,8 +35,7 @@ func TestFlipEndsInvertTheTest(t *testing.T) {
 func TestFlipEndsLevel(t *testing.T) {
 	const runs, alpha, truth = 1000, 0.1, 1.3
 	for _, rounds := range []int{25, 130} {
-		missed := 0
-		for k := range runs {
+		missed := count(runs, func(k int) bool {
 			source := rand.New(rand.NewPCG(uint64(k), uint64(rounds)))
 			sample := func() float64 {
 				if source.IntN(10) == 0 {
@@ -61,10 +47,8 @@ func TestFlipEndsLevel(t *testing.T) {
 			for i := range rounds {
 				cell[i], base[i] = truth*sample(), sample()
 			}
-			if !flipEnds(cell, base, alpha).holds(truth) {
-				missed++
-			}
-		}
+			return !flipEnds(cell, base, alpha).holds(truth)
+		})
 		t.Logf("%d rounds: %d of %d intervals missed", rounds, missed, runs)
 		assert.InDelta(t, runs*alpha, missed, 30)
 	}
