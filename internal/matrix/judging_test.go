@@ -106,15 +106,6 @@ func invalidate(cell string, round int, reason string) func(*result.Sample, stri
 	}
 }
 
-// spoilOne spoils one of a cell's samples.
-func spoilOne(cell string, round int) func(*result.Sample, string) {
-	return func(s *result.Sample, of string) {
-		if of == cell && s.Round == round && !s.Control {
-			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
-		}
-	}
-}
-
 // Slots follow the order of the first round and the seed. A cell is defined by its flags: neither its name nor its number
 // changes the order. internal/stats tests what is in a round, and that the order of cells changes no verdict.
 func TestBoardFollowsTheSeed(t *testing.T) {
@@ -167,12 +158,6 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 			run.Cells[i].Name, run.Cells[i].Group = fmt.Sprint("c", i), "renamed"
 		}
 	}))
-}
-
-// A design that cannot be judged is refused; internal/stats tests which.
-func TestNewBoardRefuses(t *testing.T) {
-	_, err := matrix.NewJudging(workers(1), nil)
-	require.ErrorContains(t, err, "1 cells cannot be")
 }
 
 // Equal flags are equal content in any order, and no value reads as another flag.
@@ -235,7 +220,11 @@ func TestInvalidSampleCostsItsBlock(t *testing.T) {
 			run := workers(3)
 			run.Seed, run.Matrix.Rounds = seed, 30
 			ratios := map[string]float64{"workers=1": 1.2, "workers=2": 1.1}
-			judging := fake{ratios: ratios, spoil: spoilOne(cell, 1)}.play(t, run, 30)
+			judging := fake{ratios: ratios, spoil: func(s *result.Sample, of string) {
+				if s.Round == 1 && !s.Control {
+					invalidate(cell, 1, "torn")(s, of)
+				}
+			}}.play(t, run, 30)
 			require.True(t, judging.Done())
 			require.Len(t, run.Samples, 30*4)
 			require.NotEmpty(t, judging.Interim().Cells)

@@ -56,14 +56,8 @@ func TestSignedRankEffect(t *testing.T) {
 		require.LessOrEqual(t, e.Lo, e.Ratio)
 		require.GreaterOrEqual(t, e.Hi, e.Ratio)
 		depth := signedRankDepth(len(logs), 0.025)
-		var means []float64
-		for i := range logs {
-			for j := range i + 1 {
-				means = append(means, (logs[i]+logs[j])/2)
-			}
-		}
-		slices.Sort(means)
-		lo, hi := math.Exp(means[depth-1]), math.Exp(means[len(means)-depth])
+		all := means(logs)
+		lo, hi := math.Exp(all[depth-1]), math.Exp(all[len(all)-depth])
 		assert.True(t, e.Lo <= lo+rounding && lo < e.Lo+1.001/float64(g), "%v %v", e.Lo, lo)
 		assert.True(t, e.Hi >= hi-rounding && hi > e.Hi-1.001/float64(g), "%v %v", e.Hi, hi)
 	})

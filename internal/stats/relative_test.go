@@ -31,8 +31,7 @@ func TestRelativeSharesAlpha(t *testing.T) {
 	of := func(cell, base []float64) comparison {
 		c := comparison{newSequence(0.8*0.05/5/2, g), newTotals(0.2*0.05/5/2, g)}
 		for i := range cell {
-			c.typical.add(math.Log(cell[i]/base[i]), math.NaN())
-			c.total.add(cell[i], base[i])
+			c.add(cell[i], base[i], math.NaN())
 		}
 		return c
 	}

@@ -100,7 +100,7 @@ func TestDisagree(t *testing.T) {
 	}
 }
 
-// A verdict without a claim is not doubted; the numbers stay.
+// A verdict without a claim is not doubted; the numbers stay. One with too many missing samples asks for no more.
 func TestConfound(t *testing.T) {
 	control := Verdict{Kind: CantTell, Reason: "the baseline differs from its own duplicate: [2, 3]", MoreRounds: 9}
 	for _, v := range []Verdict{
@@ -113,18 +113,18 @@ func TestConfound(t *testing.T) {
 	assert.Equal(t, Confounded, confounded.Kind)
 	confounded.Kind, confounded.Reason = v.Kind, ""
 	assert.Equal(t, v, confounded)
+	v.MoreRounds, v.MoreSeconds, v.Forecast = 9, 9, &Forecast{}
+	confounded.Kind, confounded.Reason = CantTell, "lost"
+	assert.Equal(t, confounded, v.Unjudged("lost"))
 }
 
 func TestVerdictInterval(t *testing.T) {
-	for _, c := range []struct {
-		v    Verdict
-		want string
-	}{
-		{Verdict{Typical: Effect{0.5, 0.4, 0.8}, Rate: true}, "1.2–2.5 × as much"},
-		{Verdict{Typical: Effect{3, 2.7, 4.8}, Amount: true}, "2.7–4.8 × as much"},
-		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "at most 2.0 × as much"},
+	for want, v := range map[string]Verdict{
+		"1.2–2.5 × as much":     {Typical: Effect{0.5, 0.4, 0.8}, Rate: true},
+		"2.7–4.8 × as much":     {Typical: Effect{3, 2.7, 4.8}, Amount: true},
+		"at most 2.0 × as much": {Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true},
 	} {
-		assert.Equal(t, c.want, c.v.Interval())
+		assert.Equal(t, want, v.Interval())
 	}
 }
 
