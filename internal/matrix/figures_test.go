@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/column"
-	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -113,9 +112,7 @@ func TestPairsByFigures(t *testing.T) {
 	for i := range run.Samples {
 		run.Samples[i].UserSeconds = 0.05 * (1 + 0.001*float64(i%3))
 	}
-	figures, err := matrix.Comparands(run.Matrix, column.Common())
-	require.NoError(t, err)
-	matrix.JudgePairs(run, figures)
+	judgePairs(t, run)
 	assert.Equal(t, stats.Slower, run.Cells[together].Verdict.Kind)
 	cpu := run.Cells[together].Verdicts[cpuTime]
 	assert.Equal(t, stats.Same, cpu.Kind, cpu)
@@ -123,7 +120,7 @@ func TestPairsByFigures(t *testing.T) {
 	for i := range run.Samples {
 		run.Samples[i].UserSeconds = 0
 	}
-	matrix.JudgePairs(run, figures)
+	judgePairs(t, run)
 	assert.Empty(t, run.Cells[together].Verdicts)
 }
 

@@ -80,10 +80,15 @@ func (f fake) step(judging *matrix.Judging, run *result.Run) error {
 	return judging.Add(s)
 }
 
-// play takes samples until the judging is done or has this number of rounds, and judges them.
-func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Judging {
+func newJudging(t require.TestingT, run *result.Run) *matrix.Judging {
 	judging, err := matrix.NewJudging(run, column.Common())
 	require.NoError(t, err)
+	return judging
+}
+
+// play takes samples until the judging is done or has this number of rounds, and judges them.
+func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Judging {
+	judging := newJudging(t, run)
 	for !judging.Done() && judging.Rounds() < rounds {
 		require.NoError(t, f.step(judging, run))
 	}
@@ -114,8 +119,7 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 		run := workers(cells)
 		run.Seed, run.Matrix.Rounds, run.Matrix.Baseline = seed, rounds, 4
 		change(run)
-		judging, err := matrix.NewJudging(run, nil)
-		require.NoError(t, err)
+		judging := newJudging(t, run)
 		var slots []result.Slot
 		first := judging.Order()
 		assert.Equal(t, stats.BlockCells, first.BlockCells)
@@ -133,18 +137,17 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 			}
 		}
 		require.True(t, judging.Done())
-		at := 0
+		var want []result.Slot
 		for block, numbers := range first.First {
 			for _, cell := range numbers {
-				want := result.Slot{Cell: cell, Block: block}
 				if cell == cells {
-					want.Cell, want.Control = run.Matrix.Baseline, true
+					want = append(want, result.Slot{Cell: run.Matrix.Baseline, Block: block, Control: true})
+				} else {
+					want = append(want, result.Slot{Cell: cell, Block: block})
 				}
-				require.Equal(t, want, slots[at])
-				at++
 			}
 		}
-		require.Equal(t, cells-1+2*3, at)
+		require.Equal(t, want, slots[:cells-1+2*3])
 		return taken
 	}
 	asIs := func(*result.Run) {}
@@ -183,8 +186,7 @@ func TestReplay(t *testing.T) {
 		}
 	}}
 	run := workers(5)
-	judging, err := matrix.NewJudging(run, nil)
-	require.NoError(t, err)
+	judging := newJudging(t, run)
 	kinds := map[stats.Kind]bool{}
 	for !judging.Done() && judging.Rounds() < 60 {
 		require.NoError(t, f.step(judging, run))
@@ -194,8 +196,7 @@ func TestReplay(t *testing.T) {
 		judging.Judge()
 		var recorded result.Run
 		require.NoError(t, json.Unmarshal([]byte(document(t, run)), &recorded))
-		again, err := matrix.NewJudging(&recorded, nil)
-		require.NoError(t, err)
+		again := newJudging(t, &recorded)
 		for _, s := range recorded.Samples {
 			require.NoError(t, again.Add(s))
 		}
@@ -357,23 +358,12 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 	assert.Len(t, orders, 2, "each row comes first in some rounds")
 
 	// One of six comparisons has the same share of the error rate as in any matrix of six.
-	bounded := func(cells int, rows bool) (rounds int) {
-		for rounds = 5; rounds < 30; rounds++ {
-			r := workers(cells)
-			for i := range r.Cells {
-				if rows {
-					r.Cells[i].Against = new(i / 3 * 3)
-				}
-			}
-			fake{}.play(t, r, rounds)
-			if v := r.Cells[1].Verdict.Typical; v.Lo > 0 && v.Hi < math.MaxFloat64 {
-				break
-			}
-		}
-		return rounds
+	rows := withCPU(workers(6))
+	for i := range rows.Cells {
+		rows.Cells[i].Against = new(i / 3 * 3)
 	}
-	assert.Equal(t, bounded(6, false), bounded(6, true))
-	assert.Greater(t, bounded(6, true), bounded(2, false))
+	assert.Equal(t, newJudging(t, withCPU(workers(6))).ToFirst(), newJudging(t, rows).ToFirst())
+	assert.Greater(t, newJudging(t, rows).ToFirst(), newJudging(t, withCPU(workers(2))).ToFirst())
 }
 
 func TestAnswersAgree(t *testing.T) {
@@ -401,12 +391,8 @@ func TestAnswersAgree(t *testing.T) {
 		"an invalid sample's says nothing": {later("0", true, result.Invalid), ""},
 	} {
 		run := workers(3)
-		for run.Seed = 1; ; run.Seed++ { // until workers=1 comes first
-			judging, err := matrix.NewJudging(run, nil)
-			require.NoError(t, err)
-			if judging.Next().Cell == 1 {
-				break
-			}
+		for newJudging(t, run).Next().Cell != 1 { // workers=1 comes first
+			run.Seed++
 		}
 		fake{spoil: c.spoil}.play(t, run, 4)
 		words := run.Cells[1].Words
@@ -468,9 +454,7 @@ func TestStanding(t *testing.T) {
 	assert.Equal(t, "--workers 1", s.Cells[1].Name)
 	assert.InDelta(t, 0.1, s.Cells[1].Seconds, 0.002)
 
-	empty, err := matrix.NewJudging(workers(3), nil)
-	require.NoError(t, err)
-	assert.Zero(t, empty.Interim().Cells[1].Seconds)
+	assert.Zero(t, newJudging(t, workers(3)).Interim().Cells[1].Seconds)
 }
 
 // The remaining time never exceeds the budget, and is not known before there is something to estimate it from.

@@ -157,7 +157,7 @@ func (v Verdict) disagree() bool {
 func (v Verdict) String() string {
 	switch v.Kind {
 	case Slower, Faster:
-		return fmt.Sprintf("%s: %s, %d rounds", v.word(), v.interval(v.Typical), v.Rounds)
+		return fmt.Sprintf("%s, %d rounds", v.Brief(), v.Rounds)
 	case Same:
 		return "no difference larger than " + units.Share(v.Margin)
 	case Mixed:
