@@ -73,7 +73,7 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	}
 	var unmeant []string
 	for _, d := range c.Differences {
-		if !meant(d.What, across) {
+		if !slices.ContainsFunc(across, func(word string) bool { return word == d.What || slices.Contains(implied[word], d.What) }) {
 			c.Unmeant = append(c.Unmeant, d.What)
 			unmeant = append(unmeant, fmt.Sprintf("%s is %s in A and %s in B", d.What, d.A, d.B))
 		}
@@ -163,12 +163,6 @@ func tooFew(sides []Side, cells []result.ComparedCell) result.Warning {
 			math.Ceil(100*least))
 	}
 	return w
-}
-
-func meant(what string, across []string) bool {
-	return slices.ContainsFunc(across, func(word string) bool {
-		return word == what || slices.Contains(implied[word], what)
-	})
 }
 
 func origin(s Side) result.Origin {

@@ -386,7 +386,13 @@ func (b *Judging) Interim() result.Interim {
 	}
 	s := result.Interim{
 		Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
-		Control: b.unsettled(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
+		Control: b.groups[0].judge().ControlVerdict(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
+	}
+	for _, g := range b.groups { // the first that is not settled
+		if v := g.judge().ControlVerdict(); v.Kind != stats.Same {
+			s.Control = v
+			break
+		}
 	}
 	for _, seconds := range b.samples {
 		s.Samples += len(seconds)
@@ -395,17 +401,6 @@ func (b *Judging) Interim() result.Interim {
 		s.Running = b.run.Cells[b.Next().Cell].Name
 	}
 	return s
-}
-
-// unsettled returns the verdict on the first control that is not settled, or else on the first control.
-func (b *Judging) unsettled() stats.Verdict {
-	first := b.groups[0].judge().ControlVerdict()
-	for _, g := range b.groups {
-		if v := g.judge().ControlVerdict(); v.Kind != stats.Same {
-			return v
-		}
-	}
-	return first
 }
 
 // remaining returns an upper bound of the remaining time of the run, in seconds; -1 where it is not known.

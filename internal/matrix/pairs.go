@@ -1,8 +1,6 @@
 package matrix
 
 import (
-	"cmp"
-
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -18,9 +16,15 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 		faults := faultsOf(run, figure)
 		design := figure.design(m, (len(run.Cells)-1)*family(figures, figure.Second))
 		for i := range run.Cells {
-			if i != m.Baseline && (f == 0 || !faults.none(i) && !faults.none(m.Baseline)) {
-				verdicts[i].add(f, figure, pairsVerdict(run, i, figure, faults, design))
+			if i == m.Baseline || f > 0 && (faults.none(i) || faults.none(m.Baseline)) {
+				continue
 			}
+			seconds, baseline := paired(run, i, figure)
+			v, _ := faults.correct(stats.PairedSamples(seconds, baseline, design), i, m.Baseline, "the baseline")
+			if n := len(run.Samples); v.MoreRounds > 0 {
+				v.MoreSeconds = run.Samples[n-1].Elapsed / float64(v.Rounds) * float64(v.MoreRounds)
+			}
+			verdicts[i].add(f, figure, v)
 		}
 	}
 	for i, v := range verdicts {
@@ -29,21 +33,6 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 			cell.Verdict, cell.Verdicts, cell.Words = &v.decides, v.others, v.decides.String()
 		}
 	}
-}
-
-func pairsVerdict(run *result.Run, cell int, figure Comparand, faults Faults, design stats.Design) stats.Verdict {
-	seconds, baseline := paired(run, cell, figure)
-	v := stats.PairedSamples(seconds, baseline, design)
-	if faults.none(cell) {
-		return stats.InvalidVerdict(faults.cells[cell].reason)
-	}
-	if spoilt := cmp.Or(faults.spoil(cell, "the cell"), faults.spoil(run.Matrix.Baseline, "the baseline")); spoilt != "" {
-		return v.Unjudged(spoilt)
-	}
-	if n := len(run.Samples); v.MoreRounds > 0 {
-		v.MoreSeconds = run.Samples[n-1].Elapsed / float64(max(1, v.Rounds)) * float64(v.MoreRounds)
-	}
-	return v
 }
 
 // Summarise sets the summaries of the cells, by the deciding figure. A metric has its own unit and is summarised in addition to

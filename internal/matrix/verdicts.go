@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -75,16 +74,11 @@ func (b *Judging) verdicts() []judgement {
 // addVerdict adds a judge's verdict on a figure of a comparison, corrected by the samples' quality.
 func (b *Judging) addVerdict(j *judgement, f int, figure Comparand, c comparison, against string, v stats.Verdict) {
 	faults := &b.faults[f]
-	switch spoilt := cmp.Or(faults.spoil(c.cell, "the cell"), faults.spoil(c.against, against)); {
-	case f > 0 && (faults.none(c.cell) || faults.none(c.against)):
-		return // no sample to judge
-	case figure.Second && b.derived(f):
-		return
-	case faults.none(c.cell):
-		v = stats.InvalidVerdict(faults.cells[c.cell].reason)
-	case spoilt != "":
-		v = v.Unjudged(spoilt)
-	default:
+	if f > 0 && (faults.none(c.cell) || faults.none(c.against)) || figure.Second && b.derived(f) {
+		return // there is no sample to judge, or nothing new to say
+	}
+	v, sound := faults.correct(v, c.cell, c.against, against)
+	if sound {
 		v = b.disturbed(c, b.onCode(c, f, v))
 	}
 	j.add(f, figure, v)
