@@ -72,7 +72,6 @@ func TestSecondFamily(t *testing.T) {
 	require.Equal(t, document(t, alone.Samples), document(t, both.Samples))
 	f.spoil = uses(map[string]float64{"workers=0": 1, "workers=1": 1.2, "workers=2": 1, "workers=3": 1})
 	f.play(t, other, 400)
-	require.Len(t, other.Samples, len(alone.Samples))
 	want := []stats.Kind{stats.Slower, stats.Same, stats.Same}
 	for i, cell := range alone.Cells[1:] {
 		assert.Equal(t, cell.Verdict, both.Cells[i+1].Verdict)

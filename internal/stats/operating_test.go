@@ -129,9 +129,8 @@ type forecasts struct {
 // forecast based on it is seldom enough.
 func TestMoreRounds(t *testing.T) {
 	withReplays(t, 2, 7, func(t *testing.T, replays int) { // of each seven
-		all, kinds, number := forecasts{}, map[string]*forecasts{}, 0
+		all, number := forecasts{}, 0
 		for _, kind := range []string{"nat.seqp", "nat.sequ", "hog.seqp", "hog.sequ", "nat.mem", "hog.mem"} {
-			kinds[kind] = &forecasts{}
 			for _, seconds := range traces(t, kind+".*.csv") {
 				for k := range 2 {
 					for _, ratios := range [][]float64{{1, 1, 1.01, 1.02, 0.985, 1.03}, {1, 1.015}, {1, 1.03}, {1, 1.1}} {
@@ -142,19 +141,13 @@ func TestMoreRounds(t *testing.T) {
 							d := design(uint64(k), len(ratios))
 							d.Comparisons = 2 * len(ratios) // of two figures
 							n := &noise{seconds: seconds, at: k * len(seconds) / 2}
-							kinds[kind].follow(t, newRace(t, d), n, ratios, at)
+							all.follow(t, newRace(t, d), n, ratios, at)
 						}
 					}
 				}
 			}
-			all.decided += kinds[kind].decided
-			all.given += kinds[kind].given
-			all.numbers += kinds[kind].numbers
-			all.enough += kinds[kind].enough
-			all.fair += kinds[kind].fair
-			t.Logf("%s: %+v", kind, *kinds[kind])
+			t.Logf("with %s: %+v", kind, all)
 		}
-		t.Logf("all: %+v", all)
 		chance := 0 // per cent
 		if replays < 7 {
 			chance = 10

@@ -233,37 +233,31 @@ func steady(seed uint64, rounds int) Session {
 }
 
 func TestSessionsWords(t *testing.T) {
-	words := func(change func(b *Session)) string {
+	words := func(changes ...func(b *Session)) string {
 		a, b := steady(1, 60), steady(2, 60)
-		change(&b)
+		for _, change := range changes {
+			change(&b)
+		}
 		return one(a, b, ofSessions()).String()
 	}
-	assert.Regexp(t, `^slower: \+1\d% to \+2\d%, 60 rounds$`, words(func(b *Session) { *b = b.times(1.2) }))
-	assert.Regexp(t, `^faster: −2\d% to −1\d%, 60 rounds$`, words(func(b *Session) { *b = b.times(0.8) }))
-	assert.Regexp(t, `^can't tell: −\d\.\d% to \+\d\.\d%$`, words(func(*Session) {}))
+	times := func(ratio float64) func(*Session) { return func(b *Session) { *b = b.times(ratio) } }
+	canary := func(seconds float64) func(*Session) {
+		return func(b *Session) { b.Canary = slices.Repeat([]float64{seconds}, 60) }
+	}
+	others := func(shares ...float64) func(*Session) {
+		return func(b *Session) { b.Others = slices.Repeat(shares, 60/len(shares)) }
+	}
+	assert.Regexp(t, `^slower: \+1\d% to \+2\d%, 60 rounds$`, words(times(1.2)))
+	assert.Regexp(t, `^faster: −2\d% to −1\d%, 60 rounds$`, words(times(0.8)))
+	assert.Regexp(t, `^can't tell: −\d\.\d% to \+\d\.\d%$`, words())
 	assert.Equal(t, "can't tell: too few rounds", words(func(b *Session) { *b = steady(2, 11) }))
-	assert.Equal(t, "can't tell: the machine itself was 3.0% slower: canary 134.0 µs in A, 138.0 µs in B",
-		words(func(b *Session) { b.Canary = slices.Repeat([]float64{138e-6}, 60) }))
-	assert.Equal(t, "can't tell: the machine itself was 3.0% faster: canary 134.0 µs in A, 130.0 µs in B",
-		words(func(b *Session) { b.Canary = slices.Repeat([]float64{130e-6}, 60) }))
-	assert.Equal(t, "can't tell: others took 1.0% of the CPU time in A, 43.5% in B", words(func(b *Session) {
-		for i := range b.Others {
-			b.Others[i] = 0.02 + 0.83*float64(i%2)
-		}
-	}))
-	assert.Regexp(t, `^slower: `, words(func(b *Session) { *b = b.times(1.3); b.Canary, b.Others = nil, nil }))
-	assert.Regexp(t, `^can't tell: others took 1.0% `, words(func(b *Session) {
-		*b = b.times(1.3)
-		b.Others = slices.Repeat([]float64{0.06}, 60)
-	}))
-	assert.Regexp(t, `^slower: \+3\d% to \+4\d%`, words(func(b *Session) { // five points of CPU time do not cause this
-		*b = b.times(1.4)
-		b.Others = slices.Repeat([]float64{0.06}, 60)
-		b.Canary = slices.Repeat([]float64{138e-6}, 60)
-	}))
-	assert.Regexp(t, `^can't tell: others took 1.0% `, words(func(b *Session) {
-		b.Others = slices.Repeat([]float64{1}, 60)
-	}))
+	assert.Equal(t, "can't tell: the machine itself was 3.0% slower: canary 134.0 µs in A, 138.0 µs in B", words(canary(138e-6)))
+	assert.Equal(t, "can't tell: the machine itself was 3.0% faster: canary 134.0 µs in A, 130.0 µs in B", words(canary(130e-6)))
+	assert.Equal(t, "can't tell: others took 1.0% of the CPU time in A, 43.5% in B", words(others(0.02, 0.85)))
+	assert.Regexp(t, `^slower: `, words(times(1.3), func(b *Session) { b.Canary, b.Others = nil, nil }))
+	assert.Regexp(t, `^can't tell: others took 1.0% `, words(times(1.3), others(0.06)))
+	assert.Regexp(t, `^slower: \+3\d% to \+4\d%`, words(times(1.4), others(0.06), canary(138e-6)), "five points of CPU time do not cause this")
+	assert.Regexp(t, `^can't tell: others took 1.0% `, words(others(1)))
 
 	// With a wide margin, a single session each can be judged the same.
 	wide := ofSessions()
