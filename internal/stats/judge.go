@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Design holds what is fixed before the first sample. Those who judge samples that were taken already need only what is
-// after Rounds, Alpha, Margin and Precision.
+// Design holds what is fixed before the first sample. Sessions, Relative and PairedSamples use only Alpha, Margin,
+// Precision, Comparisons (which is not 0 there), Rate and Amount.
 type Design struct {
 	Seed      uint64
 	Cells     []string // the content of each cell, without its name; sorting these gives the canonical order
@@ -172,11 +172,8 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 			return fmt.Errorf("round %d: sample %d took %v seconds: a time must be positive and finite", r.rounds, i, s)
 		}
 	}
-	took := make([]float64, len(r.comparisons)) // by cell
 	for _, block := range round {
-		for cell := range took {
-			took[cell] = math.NaN()
-		}
+		took := map[int]float64{} // by cell
 		for i, cell := range block {
 			took[cell] = seconds[i]
 		}
@@ -191,7 +188,8 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 			}
 		}
 		for i, c := range r.design.Contrasts {
-			if a, b := took[c.A], took[c.B]; !math.IsNaN(a) && !math.IsNaN(b) {
+			a, sampled := took[c.A]
+			if b, both := took[c.B]; sampled && both {
 				r.contrasts[i].add(b, a, math.NaN())
 			}
 		}
