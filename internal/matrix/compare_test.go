@@ -306,11 +306,13 @@ func TestCompareDifferences(t *testing.T) {
 			func(b *result.Run) { b.Host.Kernel, b.Host.BootID, b.Host.Mitigations = "6.12", "1", "2" }, []string{"kernel"}, "", "",
 		},
 		"two": {
-			func(b *result.Run) { b.Host.ASLR, b.Host.SMT = "0", "off" }, []string{"kernel"},
+			func(b *result.Run) { b.Host.ASLR, b.Host.SMT = "0", "off" },
+			[]string{"kernel"},
 			"smt is not known in A and off in B; aslr is not known in A and 0 in B", "--across smt,aslr;",
 		},
 		"one of two": {
-			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" }, []string{"kernel"},
+			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" },
+			[]string{"kernel"},
 			": smt is not known in A and off in B", "--across smt;",
 		},
 		"all of a host": {func(b *result.Run) {

@@ -67,7 +67,6 @@ func TestJudgePairs(t *testing.T) {
 	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
 	assert.InDelta(t, 0.01*82, run.Cells[apart].Summary.Seconds.Max, 1e-9)
 	assert.InDelta(t, 0.9*0.01, run.Cells[together].Summary.Seconds.Min, 1e-9)
-
 }
 
 // An undecided verdict says how long a decision will take.

@@ -18,7 +18,6 @@ import (
 )
 
 func TestReadSpec(t *testing.T) {
-	samples, warmup, precision, margin, seed := 7, 0, 0.02, 0.01, uint64(0xFFFFFFFFFFFFFFFF)
 	s, err := matrix.ReadSpec(strings.NewReader(`
 groups:
   - name: floating
@@ -49,26 +48,21 @@ columns:
 	assert.Equal(t, matrix.Spec{
 		Experiment: "primes", Title: "two: ways",
 		Groups: []matrix.Group{
-			{
-				Name: "floating", Comment: "goes anywhere", Axes: []matrix.Axis{
-					axis("limit", "200000"), axis("dispatch", "goroutine"), axis("workers", "0x10", "1e3", "5_0"),
-					axis("nice", "-5"),
-				},
-			},
-			{
-				Name: "é, pinned", Axes: []matrix.Axis{
-					axis("limit", "7"), axis("dispatch", "goroutine"), axis("pin-cpus", "0,2", "share:1/2", "3", ""),
-					axis("lock-thread", "true", "False"),
-				},
-			},
+			{Name: "floating", Comment: "goes anywhere", Axes: []matrix.Axis{
+				axis("limit", "200000"), axis("dispatch", "goroutine"), axis("workers", "0x10", "1e3", "5_0"), axis("nice", "-5"),
+			}},
+			{Name: "é, pinned", Axes: []matrix.Axis{
+				axis("limit", "7"), axis("dispatch", "goroutine"), axis("pin-cpus", "0,2", "share:1/2", "3", ""),
+				axis("lock-thread", "true", "False"),
+			}},
 		},
 		Exclude:  []matrix.Conditions{{"group": "floating", "workers": "0x10"}, {"lock-thread": "true"}},
 		Baseline: matrix.Conditions{"workers": "1e3"}, Contrasts: matrix.Conditions{"group": "floating"},
 		Columns: []result.Column{
 			{Title: "F1", Flag: "lock-thread", Style: "truth"}, {Title: "N", Flag: "nice", Style: "value", Unset: "default"},
 		},
-		Budget: 30 * time.Minute, Samples: &samples, Warmup: &warmup,
-		Precision: &precision, Margin: &margin, Seed: &seed,
+		Budget: 30 * time.Minute, Samples: new(7), Warmup: new(0),
+		Precision: new(0.02), Margin: new(0.01), Seed: new(uint64(0xFFFFFFFFFFFFFFFF)),
 	}, s)
 }
 
