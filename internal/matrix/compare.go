@@ -94,9 +94,12 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", side.File, err)
 		}
-		if i > 1 {
-			of := [2]*[]result.Origin{&c.MoreA, &c.MoreB}[i%2]
-			*of = append(*of, origin(side))
+		switch {
+		case i < 2: // these are A and B
+		case i%2 == 0:
+			c.MoreA = append(c.MoreA, origin(side))
+		default:
+			c.MoreB = append(c.MoreB, origin(side))
 		}
 	}
 	if inA, inB := a.Run.Matrix.WarmupWords(), b.Run.Matrix.WarmupWords(); inA != inB {

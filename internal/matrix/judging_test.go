@@ -433,13 +433,14 @@ func TestStanding(t *testing.T) {
 	assert.InDelta(t, 5*0.4, s.Left, 1e-9)
 	assert.Equal(t, 5, s.Control.Rounds)
 	require.Len(t, s.Cells, 3)
-	assert.True(t, s.Cells[0].Baseline)
-	assert.False(t, s.Cells[1].Baseline)
-	assert.False(t, s.Cells[0].Open, "the baseline has no verdict")
-	assert.True(t, s.Cells[1].Open)
-	assert.Equal(t, 5, s.Cells[1].Verdict.Rounds)
-	assert.Equal(t, "--workers 1", s.Cells[1].Name)
-	assert.InDelta(t, 0.1, s.Cells[1].Seconds, 0.002)
+	baseline, cell := s.Cells[0], s.Cells[1]
+	assert.True(t, baseline.Baseline)
+	assert.False(t, baseline.Open, "it has no verdict")
+	assert.False(t, cell.Baseline)
+	assert.True(t, cell.Open)
+	assert.Equal(t, 5, cell.Verdict.Rounds)
+	assert.Equal(t, "--workers 1", cell.Name)
+	assert.InDelta(t, 0.1, cell.Seconds, 0.002)
 
 	assert.Zero(t, newJudging(t, workers(3)).Interim().Cells[1].Seconds)
 }

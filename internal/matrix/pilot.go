@@ -38,12 +38,12 @@ type Execution struct {
 	Seconds  float64 // of wall time
 }
 
-// Process makes a new process warm up and then execute a cell a number of times within a time.
-type Process func(w Warmup, executions int, budget time.Duration) ([]Execution, error)
+// Execute makes a new process warm up and then execute a cell a number of times within a time.
+type Execute func(w Warmup, executions int, budget time.Duration) ([]Execution, error)
 
 // Pilot finds the warm-up of a process. It takes about as long as the budget, or twice that if a part of an execution
 // may be enough, or longer if a few processes need it; 0 is no limit.
-func Pilot(budget time.Duration, execute Process) (Warmup, error) {
+func Pilot(budget time.Duration, execute Execute) (Warmup, error) {
 	pilots, seconds, err := pilot(budget, Warmup{}, pilotExecutions, execute)
 	if err != nil {
 		return Warmup{Executions: 1}, err
@@ -63,7 +63,7 @@ func Pilot(budget time.Duration, execute Process) (Warmup, error) {
 
 // pilot makes several processes execute the cell. It returns the compared figure of each process's executions, and the
 // wall seconds of all.
-func pilot(budget time.Duration, w Warmup, executions int, execute Process) (pilots [][]float64, seconds []float64, err error) {
+func pilot(budget time.Duration, w Warmup, executions int, execute Execute) (pilots [][]float64, seconds []float64, err error) {
 	for range pilotProcesses {
 		taken, err := execute(w, executions, budget/pilotProcesses)
 		if err != nil {
