@@ -2,6 +2,7 @@ package matrix_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -168,27 +169,25 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 
 // Cells are matched by their varying flags, not by name, position or common flags.
 func TestCompareMatches(t *testing.T) {
-	relation := func(run *result.Run, relations ...string) *result.Run {
-		for i, r := range relations {
-			for flag, value := range run.Cells[i].Flags {
-				run.Cells[i].CPUs[flag] = result.CPUs{List: value, Relation: r}
-			}
+	// pinned returns a run of cells that are pinned to CPU lists, each given with the relation of its CPUs.
+	pinned := func(topology string, baseline int, cells ...string) *result.Run {
+		run := design("pin-cpus", cells...)
+		run.Host.Topology, run.Matrix.Baseline = topology, baseline
+		for i := range run.Cells {
+			cell := &run.Cells[i]
+			list, relation, _ := strings.Cut(cells[i], " ")
+			cell.Name, cell.Flags["pin-cpus"] = "--pin-cpus "+list, list
+			cell.CPUs["pin-cpus"] = result.CPUs{List: list, Relation: relation}
 		}
 		return run
 	}
-	pinned := func(lists ...string) *result.Run { return design("pin-cpus", lists...) }
 	renamed := func(run *result.Run) *result.Run {
 		for i := range run.Cells {
 			run.Cells[i].Name = "renamed " + run.Cells[i].Name
 		}
 		return run
 	}
-	elsewhere := func(run *result.Run) *result.Run { run.Host.Topology = "other"; return run }
-	alike := func(topology string, baseline int) *result.Run {
-		run := relation(pinned("0,1", "2,3", "0,2"), "same-core", "same-core", "same-llc")
-		run.Host.Topology, run.Matrix.Baseline = topology, baseline
-		return run
-	}
+	three := []string{"0,1 same-core", "2,3 same-core", "0,2 same-llc"}
 	for name, c := range map[string]struct {
 		a, b *result.Run
 		want string // a cell of A, and of B, with what both are; * if it is relative to a baseline
@@ -204,54 +203,34 @@ func TestCompareMatches(t *testing.T) {
 		"a flag that is not given is as one that is empty": {given(design("workers", "1", "2"), "nice", ""), design("workers", "1", "2"), `
 --workers 1 = --workers 1
 --workers 2 = --workers 2 *`},
-		"numbers on one machine": {
-			relation(pinned("0,1", "0,2"), "same-core", "same-llc"),
-			relation(pinned("0,2", "0,1"), "same-core", "same-llc"), // impossible, but not checked
-			`
+		// The relations on one machine are impossible, but not checked.
+		"numbers on one machine": {pinned("x", 0, "0,1 same-core", "0,2 same-llc"), pinned("x", 0, "0,2 same-core", "0,1 same-llc"), `
 --pin-cpus 0,1 = --pin-cpus 0,1
---pin-cpus 0,2 = --pin-cpus 0,2`,
-		},
-		"numbers on two machines": {
-			relation(pinned("0,1", "0,2"), "same-core", "same-llc"),
-			relation(elsewhere(pinned("0,2", "0,1")), "same-core", "same-llc"),
-			`
+--pin-cpus 0,2 = --pin-cpus 0,2`},
+		"numbers on two machines": {pinned("x", 0, "0,1 same-core", "0,2 same-llc"), pinned("y", 0, "0,2 same-core", "0,1 same-llc"), `
 --pin-cpus 0,1 = --pin-cpus 0,2 (same-core)
---pin-cpus 0,2 = --pin-cpus 0,1 (same-llc) *`,
-		},
+--pin-cpus 0,2 = --pin-cpus 0,1 (same-llc) *`},
 		"selectors on two machines": {
-			relation(pinned("all", "share:1/2", "0-3"), "8 CPUs", "4 CPUs", "4 CPUs"),
-			relation(elsewhere(pinned("all", "share:1/2", "0,2,4,6")), "2 CPUs", "1 CPU", "4 CPUs"),
-			`
+			pinned("x", 0, "all 8 CPUs", "share:1/2 4 CPUs", "0-3 4 CPUs"),
+			pinned("y", 0, "all 2 CPUs", "share:1/2 1 CPU", "0,2,4,6 4 CPUs"), `
 --pin-cpus all = --pin-cpus all
 --pin-cpus share:1/2 = --pin-cpus share:1/2 *
 --pin-cpus 0-3 = --pin-cpus 0,2,4,6 (4 CPUs) *`,
 		},
-		"another relation": {
-			relation(pinned("0", "0,1"), "1 CPU", "same-core"),
-			relation(elsewhere(pinned("3", "0,1")), "1 CPU", "same-llc"),
-			`
+		"another relation": {pinned("x", 0, "0 1 CPU", "0,1 same-core"), pinned("y", 0, "3 1 CPU", "0,1 same-llc"), `
 --pin-cpus 0 = --pin-cpus 3 (1 CPU)
 --pin-cpus 0,1 =
-= --pin-cpus 0,1`,
-		},
-		"the baselines match": {alike("x", 0), alike("y", 0), `
+= --pin-cpus 0,1`},
+		"of several alike, the first": {pinned("x", 0, three...), pinned("y", 0, three...), `
 --pin-cpus 0,1 = --pin-cpus 0,1 (same-core)
 --pin-cpus 0,2 = --pin-cpus 0,2 (same-llc) *
 --pin-cpus 2,3 =
 = --pin-cpus 2,3`},
-		"another cell looks like the baseline": {alike("x", 1), alike("y", 0), `
+		"another cell looks like the baseline": {pinned("x", 1, three...), pinned("y", 0, three...), `
 --pin-cpus 0,1 = --pin-cpus 0,1 (same-core)
 --pin-cpus 0,2 = --pin-cpus 0,2 (same-llc)
 --pin-cpus 2,3 =
 = --pin-cpus 2,3`},
-		"several alike, the first is taken": {
-			relation(pinned("0,1", "2,3"), "same-core", "same-core"),
-			relation(elsewhere(pinned("0,4", "1,5")), "same-core", "same-core"),
-			`
---pin-cpus 0,1 = --pin-cpus 0,4 (same-core)
---pin-cpus 2,3 =
-= --pin-cpus 1,5`,
-		},
 	} {
 		found, got := compare(t, measured(t, "a", c.a, fake{}), measured(t, "b", c.b, fake{session: 5}), "topology"), ""
 		for _, cell := range found.Cells {
