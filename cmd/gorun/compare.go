@@ -112,12 +112,8 @@ func runCompare(o *compareOptions) error {
 	if o.format == "benchfmt" {
 		return render.Views(views).BenchfmtPair(o.env.Stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 	}
-	var more [][2]matrix.Side
-	for pair := range slices.Chunk(sides[2:], 2) {
-		more = append(more, [2]matrix.Side(pair))
-	}
 	columns, _ := render.Views(views).Known(sides[0].Run.Experiment)
-	comparison, err := matrix.Compare(sides[0], sides[1], columns, o.across, o.force, more...)
+	comparison, err := matrix.Compare(sides[0], sides[1], columns, o.across, o.force, sides[2:]...)
 	if err != nil {
 		return err
 	}

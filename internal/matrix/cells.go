@@ -186,17 +186,12 @@ func (g Group) Product() []result.Cell {
 
 // describe sets the command of every cell, and its name: its group, and the flags in which the group's cells differ.
 func (e experiment) describe(cells []result.Cell) {
-	differs := map[string]map[string]bool{} // by group and flag
-	first := map[string]map[string]string{} // the flags of a group's first cell
+	groups, common := map[string][]result.Cell{}, map[string]map[string]string{}
 	for _, cell := range cells {
-		if _, seen := first[cell.Group]; !seen {
-			first[cell.Group], differs[cell.Group] = cell.Flags, map[string]bool{}
-		}
-		for _, flag := range e.flags { // all cells of a group give the same flags
-			if cell.Flags[flag.Name] != first[cell.Group][flag.Name] {
-				differs[cell.Group][flag.Name] = true
-			}
-		}
+		groups[cell.Group] = append(groups[cell.Group], cell)
+	}
+	for name, of := range groups {
+		common[name] = Common(of)
 	}
 	for i := range cells {
 		cell := &cells[i]
@@ -207,7 +202,7 @@ func (e experiment) describe(cells []result.Cell) {
 				continue
 			}
 			cell.Command = append(cell.Command, flag.Argument(value))
-			if differs[cell.Group][flag.Name] {
+			if _, alike := common[cell.Group][flag.Name]; !alike {
 				cell.Name = strings.TrimPrefix(cell.Name+" "+flag.typed(value), " ")
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"gorun/internal/column"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 // Comparand is one of the figures that a run judges.
@@ -42,6 +43,13 @@ func (f Comparand) has(s result.Sample) bool { return !s.Partial && !f.lacks(s) 
 func (f Comparand) known(s result.Sample) bool {
 	figure := f.Of(s)
 	return figure > 0 && figure <= math.MaxFloat64
+}
+
+// design returns what is fixed before a comparison by this figure; the comparisons share the run's error rate.
+func (f Comparand) design(m *result.Matrix, comparisons int) stats.Design {
+	return stats.Design{
+		Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision, Comparisons: comparisons, Rate: f.rate, Amount: f.amount,
+	}
 }
 
 func invalid(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }

@@ -33,8 +33,8 @@ var implied = map[string][]string{
 	"binary": {"version"},
 	"host": {
 		"boot", "kernel", "kernel-command-line", "mitigations", "arch", "cpu-model", "microcode", "hypervisor", "topology", "smt",
-		"turbo", "governor", "clocksource", "transparent-hugepages", "numa-balancing", "migration-cost", "aslr", "cpus", "gomaxprocs", "cpu-quota",
-		"memory-limit",
+		"turbo", "governor", "clocksource", "transparent-hugepages", "numa-balancing", "migration-cost", "aslr", "cpus", "gomaxprocs",
+		"cpu-quota", "memory-limit",
 	},
 }
 
@@ -48,13 +48,10 @@ func Across() []string { return append(result.Conditions(), flagsDiffer) }
 var ErrDiffer = errors.New("the two runs cannot be compared")
 
 // Compare compares two matrices cell by cell: B against A. across names the intended differences; for others, Compare
-// returns an error that wraps ErrDiffer and names them, or with force reports them in the result. More pairs of runs,
-// of A and of B in turn, show how much equal runs differ.
-func Compare(a, b Side, columns column.List, across []string, force bool, more ...[2]Side) (*result.Comparison, error) {
-	sides := []Side{a, b}
-	for _, pair := range more {
-		sides = append(sides, pair[:]...)
-	}
+// returns an error that wraps ErrDiffer and names them, or with force reports them in the result. More runs, of A and of B
+// in turn, show how much equal runs differ.
+func Compare(a, b Side, columns column.List, across []string, force bool, more ...Side) (*result.Comparison, error) {
+	sides := append([]Side{a, b}, more...)
 	for _, side := range sides {
 		if side.Run.Matrix == nil {
 			return nil, hint.With(fmt.Errorf("%s is not a matrix: repeats within one process cannot be compared with another's",
@@ -70,19 +67,24 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 			b.Run.Experiment)
 	}
 	keys := varying(a.Run.Cells, b.Run.Cells)
-	differences := append(result.Differences(a.Run, b.Run), fixed(a.Run.Cells, b.Run.Cells, keys)...)
-	unmeant := slices.DeleteFunc(slices.Clone(differences), func(d result.Difference) bool { return meant(d.What, across) })
-	if len(unmeant) > 0 && !force {
-		return nil, refuse(unmeant)
-	}
 	c := &result.Comparison{
 		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
-		Differences: differences, Forced: len(unmeant) > 0, Unmeant: names(unmeant),
+		Differences: append(result.Differences(a.Run, b.Run), fixed(a.Run.Cells, b.Run.Cells, keys)...),
+	}
+	var unmeant []string
+	for _, d := range c.Differences {
+		if !slices.ContainsFunc(across, func(word string) bool { return word == d.What || slices.Contains(implied[word], d.What) }) {
+			c.Unmeant = append(c.Unmeant, d.What)
+			unmeant = append(unmeant, fmt.Sprintf("%s is %s in A and %s in B", d.What, d.A, d.B))
+		}
+	}
+	c.Forced = len(unmeant) > 0
+	if c.Forced && !force {
+		return nil, hint.With(fmt.Errorf("%w: %s", ErrDiffer, strings.Join(unmeant, "; ")),
+			"if you want the effect of that change, name it by --across "+strings.Join(c.Unmeant, ",")+
+				"; --force compares anyway, and every line says so")
 	}
 	figures := make([][]Comparand, len(sides))
-	for _, pair := range more {
-		c.MoreA, c.MoreB = append(c.MoreA, origin(pair[0])), append(c.MoreB, origin(pair[1]))
-	}
 	for i, side := range sides {
 		var err error
 		figures[i], err = Comparands(side.Run.Matrix, columns)
@@ -92,31 +94,28 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", side.File, err)
 		}
+		switch {
+		case i < 2: // these are A and B
+		case i%2 == 0:
+			c.MoreA = append(c.MoreA, origin(side))
+		default:
+			c.MoreB = append(c.MoreB, origin(side))
+		}
 	}
-	if dropped := [2]string{a.Run.Matrix.WarmupWords(), b.Run.Matrix.WarmupWords()}; dropped[0] != dropped[1] {
+	if inA, inB := a.Run.Matrix.WarmupWords(), b.Run.Matrix.WarmupWords(); inA != inB {
 		c.Warnings = append(c.Warnings, result.Warning{
 			Code:    "warmup",
-			Message: fmt.Sprintf("executions that each process dropped: %s in A and %s in B", dropped[0], dropped[1]),
+			Message: fmt.Sprintf("executions that each process dropped: %s in A and %s in B", inA, inB),
 			Hint:    "give both the same --warmup",
 		})
 	}
-	elsewhere := slices.ContainsFunc(differences, func(d result.Difference) bool { return d.What == "topology" })
-	c.Cells, c.OnlyA, c.OnlyB = compareCells(sides, common(figures), keys, elsewhere)
+	compareCells(c, sides, common(figures), keys)
 	if len(c.Cells) == 0 {
 		return nil, fmt.Errorf("%w: no cell of %s is in %s", ErrDiffer, a.File, b.File)
 	}
-	if w, found := drifted(c, sides); found {
-		c.Warnings = append(c.Warnings, w)
-	}
-	if c.Forced {
-		forced := "forced across " + strings.Join(c.Unmeant, ", ") + ": "
-		for i := range c.Cells {
-			cell := &c.Cells[i]
-			cell.Words = forced + cell.Words
-			for f := range cell.Figures {
-				cell.Figures[f].Words = forced + cell.Figures[f].Words
-			}
-		}
+	undecided := func(cell result.ComparedCell) bool { return cell.Verdict.Kind == stats.CantTell }
+	if len(sides) < 2*stats.FewestPairs && slices.ContainsFunc(c.Cells, undecided) {
+		c.Warnings = append(c.Warnings, tooFew(sides, c.Cells))
 	}
 	return c, nil
 }
@@ -136,69 +135,37 @@ func repeats(first, run Side, force bool) error {
 	return nil
 }
 
-// drifted returns a warning for an undecided cell: why this number of runs is not enough, and what would be.
-func drifted(c *result.Comparison, sides []Side) (w result.Warning, found bool) {
-	pairs := len(sides) / 2
-	if pairs >= stats.FewestPairs || !slices.ContainsFunc(c.Cells, func(cell result.ComparedCell) bool {
-		return cell.Verdict.Kind == stats.CantTell
-	}) {
-		return w, false
-	}
-	files := make([]string, 0, 2*stats.FewestPairs)
-	for i := range stats.FewestPairs {
-		for side, name := range []string{sides[0].File, sides[1].File} {
-			if extension := filepath.Ext(name); i < pairs {
-				name = sides[2*i+side].File
-			} else {
-				name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), i+1, extension)
-			}
-			files = append(files, name)
+// tooFew returns the warning for undecided cells: why this number of runs is not enough, and what would be.
+func tooFew(sides []Side, cells []result.ComparedCell) result.Warning {
+	var files []string
+	for i := range 2 * stats.FewestPairs {
+		if i < len(sides) {
+			files = append(files, sides[i].File)
+			continue
 		}
+		extension := filepath.Ext(sides[i%2].File)
+		files = append(files, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(sides[i%2].File, extension), i/2+1, extension))
 	}
-	w = result.Warning{
+	w := result.Warning{
 		Code:    "sessions",
-		Message: fmt.Sprintf("%d runs of each are too few to show how far runs drift apart by themselves.", pairs),
+		Message: fmt.Sprintf("%d runs of each are too few to show how far runs drift apart by themselves.", len(sides)/2),
 		Hint:    fmt.Sprintf("run both in turn, %d times each, and: gorun compare %s", stats.FewestPairs, shell.Join(files)),
 	}
-	if pairs > 1 {
-		return w, true
+	if len(sides) > 2 {
+		return w
 	}
 	w.Message = "One run each does not show how far runs drift apart by themselves; the worst that was recorded is allowed for."
 	least := math.Inf(1)
-	for _, cell := range c.Cells {
-		if e := cell.Verdict.Typical; cell.Verdict.Kind == stats.CantTell && e.Lo > 0 {
+	for _, cell := range cells {
+		if e := cell.Verdict.Typical; cell.Verdict.Kind == stats.CantTell && e.Bounded() {
 			least = min(least, e.Hi/e.Ratio-1)
 		}
 	}
-	if !math.IsInf(least, 1) && least < math.MaxFloat64 {
+	if !math.IsInf(least, 1) {
 		w.Message += fmt.Sprintf(" So nothing below %.0f%% can be claimed of what is undecided here; runs in turn resolve more.",
 			math.Ceil(100*least))
 	}
-	return w, true
-}
-
-func meant(what string, across []string) bool {
-	return slices.ContainsFunc(across, func(word string) bool {
-		return word == what || slices.Contains(implied[word], what)
-	})
-}
-
-func names(differences []result.Difference) []string {
-	list := make([]string, len(differences))
-	for i, d := range differences {
-		list[i] = d.What
-	}
-	return list
-}
-
-func refuse(unmeant []result.Difference) error {
-	words := make([]string, len(unmeant))
-	for i, d := range unmeant {
-		words[i] = fmt.Sprintf("%s is %s in A and %s in B", d.What, d.A, d.B)
-	}
-	return hint.With(fmt.Errorf("%w: %s", ErrDiffer, strings.Join(words, "; ")),
-		"if you want the effect of that change, name it by --across "+strings.Join(names(unmeant), ",")+
-			"; --force compares anyway, and every line says so")
+	return w
 }
 
 func origin(s Side) result.Origin {
@@ -207,34 +174,29 @@ func origin(s Side) result.Origin {
 	}
 }
 
-// varying returns the flags in which the cells of either run differ.
-func varying(runs ...[]result.Cell) []string {
-	flags := map[string]struct{}{}
-	for _, cells := range runs {
-		for _, cell := range cells {
-			for flag := range union(cells[0].Flags, cell.Flags) {
-				if cell.Flags[flag] != cells[0].Flags[flag] {
-					flags[flag] = struct{}{}
-				}
-			}
+// flagsOf returns the flags that any of the cells has.
+func flagsOf(cells ...result.Cell) []string {
+	flags := map[string]bool{}
+	for _, cell := range cells {
+		for flag := range cell.Flags {
+			flags[flag] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(flags))
 }
 
-func union(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, b)
-	return all
+// varying returns the flags in which the cells of either run differ.
+func varying(runs ...[]result.Cell) []string {
+	return slices.DeleteFunc(flagsOf(slices.Concat(runs...)...), func(flag string) bool {
+		return !slices.ContainsFunc(runs, func(cells []result.Cell) bool {
+			return slices.ContainsFunc(cells, func(c result.Cell) bool { return c.Flags[flag] != cells[0].Flags[flag] })
+		})
+	})
 }
 
 // fixed returns the differences in flags that do not vary within a run.
 func fixed(a, b []result.Cell, keys []string) (differences []result.Difference) {
-	all := union(a[0].Flags, b[0].Flags)
-	for _, flag := range slices.Sorted(maps.Keys(all)) {
+	for _, flag := range flagsOf(a[0], b[0]) {
 		x, y := a[0].Flags[flag], b[0].Flags[flag]
 		if x != y && !slices.Contains(keys, flag) {
 			differences = append(differences, result.Difference{What: flagsDiffer, A: given(flag, x), B: given(flag, y)})
@@ -274,22 +236,19 @@ type match struct {
 	relative bool   // their baselines match too
 }
 
-// compareCells matches cells and judges each pair. Of several cells with the same key, the first is taken.
-func compareCells(sides []Side, figures [][]Comparand, flags []string, elsewhere bool) (
-	cells []result.ComparedCell, onlyA, onlyB []string,
-) {
-	a, b := sides[0].Run, sides[1].Run
+// matchCells matches the cells of the runs. Of several cells with the same key, the first is taken.
+func matchCells(c *result.Comparison, a, b *result.Run, flags []string) (matches []match) {
+	elsewhere := slices.ContainsFunc(c.Differences, func(d result.Difference) bool { return d.What == "topology" })
 	partners := map[string]int{}
 	for i, cell := range slices.Backward(b.Cells) {
 		k, _ := key(cell, flags, elsewhere)
 		partners[k] = i
 	}
-	var matches []match
 	for i, cell := range a.Cells {
 		k, relation := key(cell, flags, elsewhere)
 		j, found := partners[k]
 		if !found {
-			onlyA = append(onlyA, cell.Name)
+			c.OnlyA = append(c.OnlyA, cell.Name)
 			continue
 		}
 		delete(partners, k)
@@ -297,7 +256,7 @@ func compareCells(sides []Side, figures [][]Comparand, flags []string, elsewhere
 	}
 	for i, cell := range b.Cells {
 		if !slices.ContainsFunc(matches, func(m match) bool { return m.b == i }) {
-			onlyB = append(onlyB, cell.Name)
+			c.OnlyB = append(c.OnlyB, cell.Name)
 		}
 	}
 	for i := range matches {
@@ -306,52 +265,55 @@ func compareCells(sides []Side, figures [][]Comparand, flags []string, elsewhere
 			return base.a == a.Against(m.a) && base.b == b.Against(m.b)
 		})
 	}
-	design := stats.SessionsDesign{
-		Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
-	}
-	cells = make([]result.ComparedCell, len(matches))
+	return matches
+}
+
+// compareCells matches the cells and judges each pair. figures has, for each figure, the comparand of each run.
+func compareCells(c *result.Comparison, sides []Side, figures [][]Comparand, flags []string) {
+	a, b := sides[0].Run, sides[1].Run
+	matches := matchCells(c, a, b, flags)
+	c.Cells = make([]result.ComparedCell, len(matches))
 	for i, m := range matches {
-		cells[i] = result.ComparedCell{A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation}
+		c.Cells[i] = result.ComparedCell{A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation}
 		if len(sides) == 2 {
-			cells[i].VerdictA, cells[i].VerdictB = a.Cells[m.a].Words, b.Cells[m.b].Words
+			c.Cells[i].VerdictA, c.Cells[i].VerdictB = a.Cells[m.a].Words, b.Cells[m.b].Words
 		}
+	}
+	forced := ""
+	if c.Forced {
+		forced = "forced across " + strings.Join(c.Unmeant, ", ") + ": "
 	}
 	first := make([]Comparand, len(figures)) // of the first run
 	for f, figure := range figures {
 		first[f] = figure[0]
 	}
 	for f, figure := range figures {
-		design.Comparisons = len(matches) * family(first, first[f].Second)
+		design := first[f].design(a.Matrix, len(matches)*family(first, first[f].Second))
 		faults := make([]Faults, len(sides))
 		for r, side := range sides {
 			faults[r] = faultsOf(side.Run, figure[r])
 		}
 		for i, m := range matches {
-			cell, of := &cells[i], compareFigure(sides, figure, faults, m, design)
-			if f == 0 {
-				cell.SecondsA, cell.SecondsB = result.Distribute(of.seconds[0]), result.Distribute(of.seconds[1])
-				cell.Verdict, cell.Relative, cell.Words = of.verdict, of.relative, of.verdict.String()
-			} else if !of.missing {
-				cell.Figures = append(cell.Figures, result.ComparedFigure{
-					JudgedColumn: figure[0].JudgedColumn, Verdict: of.verdict, Words: of.verdict.String(), Relative: of.relative,
-				})
+			cell := &c.Cells[i]
+			of, seconds := compareFigure(sides, figure, faults, m, design)
+			of.Words = forced + of.Verdict.String()
+			switch {
+			case f == 0:
+				cell.SecondsA, cell.SecondsB = result.Distribute(seconds[0]), result.Distribute(seconds[1])
+				cell.Verdict, cell.Relative, cell.Words = of.Verdict, of.Relative, of.Words
+			case of.Verdict.Kind != stats.Invalid:
+				cell.Figures = append(cell.Figures, of)
 			}
 		}
 	}
-	return cells, onlyA, onlyB
 }
 
-// comparedBy is the comparison of a cell of A with one of B by a figure.
-type comparedBy struct {
-	seconds  [2][]float64 // of A and of B, of all runs
-	missing  bool         // a run has no valid sample with this figure
-	verdict  stats.Verdict
-	relative *stats.Verdict // by the baselines of the runs; nil: not known
-}
-
-// compareFigure judges a pair of cells by a figure; figure has one element for each run.
-func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, design stats.SessionsDesign) (c comparedBy) {
-	design.Rate, design.Amount = figure[0].rate, figure[0].amount
+// compareFigure judges a pair of cells by a figure, of which each run has its comparand and faults. It also returns the seconds
+// of A and of B, of all runs.
+func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, design stats.Design) (
+	of result.ComparedFigure, seconds [2][]float64,
+) {
+	of.JudgedColumn = figure[0].JudgedColumn
 	var why, spoilt string
 	var sessions [2][]stats.Session
 	var ofCell, ofBase [2][]float64
@@ -361,27 +323,26 @@ func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, d
 		if r > 1 {
 			name += strconv.Itoa(r/2 + 1)
 		}
-		why = cmp.Or(why, faults[r].invalidIn(name, at))
+		if faults[r].none(at) {
+			why = cmp.Or(why, "in "+name+": "+faults[r].cells[at].reason)
+		}
 		spoilt = cmp.Or(spoilt, faults[r].spoil(at, "the cell in "+name))
 		session := sessionOf(side.Run, at, figure[r])
-		sessions[s], c.seconds[s] = append(sessions[s], session), append(c.seconds[s], session.Seconds...)
-		seconds, baseline := paired(side.Run, at, figure[r])
-		ofCell[s], ofBase[s] = append(ofCell[s], seconds...), append(ofBase[s], baseline...)
+		sessions[s], seconds[s] = append(sessions[s], session), append(seconds[s], session.Seconds...)
+		cell, base := paired(side.Run, at, figure[r])
+		ofCell[s], ofBase[s] = append(ofCell[s], cell...), append(ofBase[s], base...)
 	}
-	switch {
-	case why != "":
-		c.missing, c.verdict = true, stats.InvalidVerdict(why)
-		return c
-	case spoilt != "":
-		c.verdict = stats.Sessions(sessions[0], sessions[1], design).Unjudged(spoilt)
-		return c
+	if why != "" {
+		of.Verdict = stats.InvalidVerdict(why)
+		return of, seconds
 	}
-	c.verdict = stats.Sessions(sessions[0], sessions[1], design)
-	if m.relative {
-		of := stats.Relative(ofCell[0], ofBase[0], ofCell[1], ofBase[1], design)
-		c.relative = &of
+	of.Verdict = stats.Sessions(sessions[0], sessions[1], design)
+	if spoilt != "" {
+		of.Verdict = of.Verdict.Unjudged(spoilt)
+	} else if m.relative {
+		of.Relative = new(stats.Relative(ofCell[0], ofBase[0], ofCell[1], ofBase[1], design))
 	}
-	return c
+	return of, seconds
 }
 
 // common returns, for each run, the figures by which runs are compared: those that decided when the runs stopped, and
@@ -404,14 +365,6 @@ func common(of [][]Comparand) (figures [][]Comparand) {
 		}
 	}
 	return figures
-}
-
-// invalidIn returns why no sample of a cell in a run is valid; "" where one is.
-func (f *Faults) invalidIn(run string, cell int) string {
-	if !f.none(cell) {
-		return ""
-	}
-	return "in " + run + ": " + f.cells[cell].reason
 }
 
 // sessionOf returns a cell's samples in the order of the rounds, without the baseline's duplicate.

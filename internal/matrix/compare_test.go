@@ -1,6 +1,8 @@
 package matrix_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,56 +42,47 @@ func given(run *result.Run, flag, value string) *result.Run {
 
 // The verdict is on B against A, and the relative one on the change beyond that of the baseline.
 func TestCompareVerdicts(t *testing.T) {
-	is := func(kind stats.Kind, ratio float64) func(*testing.T, string, *stats.Verdict) {
-		return func(t *testing.T, name string, v *stats.Verdict) {
-			require.NotNil(t, v, name)
-			assert.Equal(t, kind, v.Kind, "%s: %v", name, v)
-			assert.InDelta(t, ratio, v.Typical.Ratio, 0.02, name)
-			require.NotNil(t, v.Total, name)
-			assert.InDelta(t, ratio, v.Total.Ratio, 0.02, name)
-		}
+	type is struct {
+		kind  stats.Kind
+		ratio float64
 	}
-	open := is(stats.CantTell, 1)
+	same, open, slow, fast := is{stats.Same, 1}, is{stats.CantTell, 1}, is{stats.Slower, 1.3}, is{stats.Faster, 1 / 1.3}
 	slower := fake{session: 5, ratios: map[string]float64{"workers=1": 1.3}}
+	slowBase := fake{session: 5, ratios: map[string]float64{"workers=0": 1.3}}
 	for name, c := range map[string]struct {
-		a, b               fake
-		baseline, absolute func(*testing.T, string, *stats.Verdict)
-		relative           func(*testing.T, string, *stats.Verdict)
+		a, b                         fake
+		baseline, absolute, relative is
 	}{
-		"the same":    {fake{}, fake{session: 5}, open, open, is(stats.Same, 1)},
-		"one slower":  {fake{}, slower, open, is(stats.Slower, 1.3), is(stats.Slower, 1.3)},
-		"one faster":  {slower, fake{}, open, is(stats.Faster, 1/1.3), is(stats.Faster, 1/1.3)},
-		"both as far": {slower, slower, open, open, is(stats.Same, 1)},
-		"all slower": {
-			fake{},
-			fake{session: 5, scale: 1.3},
-			is(stats.Slower, 1.3), is(stats.Slower, 1.3), is(stats.Same, 1),
-		},
-		"the baseline alone slower": {
-			fake{},
-			fake{session: 5, ratios: map[string]float64{"workers=0": 1.3}},
-			is(stats.Slower, 1.3), open, is(stats.Faster, 1/1.3),
-		},
+		"the same":                  {fake{}, fake{session: 5}, open, open, same},
+		"one slower":                {fake{}, slower, open, slow, slow},
+		"one faster":                {slower, fake{}, open, fast, fast},
+		"both as far":               {slower, slower, open, open, same},
+		"all slower":                {fake{}, fake{session: 5, scale: 1.3}, slow, slow, same},
+		"the baseline alone slower": {fake{}, slowBase, slow, open, fast},
 	} {
+		check := func(want is, v *stats.Verdict) {
+			require.NotNil(t, v, name)
+			assert.Equal(t, want.kind, v.Kind, "%s: %v", name, v)
+			assert.InDelta(t, want.ratio, v.Typical.Ratio, 0.02, name)
+			require.NotNil(t, v.Total, name)
+			assert.InDelta(t, want.ratio, v.Total.Ratio, 0.02, name)
+		}
 		a, b := measured(t, "a.jsonl", workers(2), c.a), measured(t, "b.jsonl", workers(2), c.b)
 		b.Run.Started, b.Run.Tool.Version, a.Run.Tool.Version = "2026-01-02", "v1", "v1"
 		got := compare(t, a, b)
 		require.Len(t, got.Cells, 2, name)
 		assert.Equal(t, "--workers 0", got.Cells[0].A)
-		c.baseline(t, name, &got.Cells[0].Verdict)
+		check(c.baseline, &got.Cells[0].Verdict)
 		assert.Nil(t, got.Cells[0].Relative, "%s: nothing is relative to itself", name)
 		cell := got.Cells[1]
-		c.absolute(t, name, &cell.Verdict)
-		c.relative(t, name, cell.Relative)
+		check(c.absolute, &cell.Verdict)
+		check(c.relative, cell.Relative)
 		assert.Equal(t, cell.Verdict.String(), cell.Words)
 		assert.Equal(t, a.Run.Cells[1].Words, cell.VerdictA)
 		assert.Equal(t, b.Run.Cells[1].Words, cell.VerdictB)
 		assert.NotEmpty(t, cell.VerdictB)
 		assert.InEpsilon(t, b.Run.Cells[1].Summary.Seconds.Median, cell.SecondsB.Median, 1e-9)
 		assert.Equal(t, a.Run.Cells[1].Summary.Seconds, cell.SecondsA)
-		assert.False(t, got.Forced)
-		assert.Empty(t, got.Unmeant)
-		assert.Empty(t, got.Differences)
 		if name == "all slower" {
 			assert.Empty(t, got.Warnings)
 		} else {
@@ -130,13 +123,18 @@ func TestCompareBlocks(t *testing.T) {
 	}
 }
 
-// All cells share the probability of a false verdict.
+// All cells and figures share the probability of a false verdict.
 func TestCompareSharesAlpha(t *testing.T) {
-	width := func(cells int) float64 {
-		c := compare(t, measured(t, "a", workers(cells), fake{}), measured(t, "b", workers(cells), fake{session: 5}))
-		return c.Cells[1].Verdict.Typical.Hi - c.Cells[1].Verdict.Typical.Lo
+	width := func(cells int, of func(*result.Run) *result.Run) float64 {
+		f := fake{spoil: uses(nil)}
+		a := measured(t, "a", of(workers(cells)), f)
+		f.session = 5
+		e := compare(t, a, measured(t, "b", of(workers(cells)), f)).Cells[1].Verdict.Typical
+		return e.Hi - e.Lo
 	}
-	assert.Greater(t, width(8), width(2))
+	alone := func(run *result.Run) *result.Run { return run }
+	assert.Greater(t, width(8, alone), width(2, alone))
+	assert.Greater(t, width(2, withCPU), width(2, alone))
 }
 
 // The CPU time of other programs and the speed of a fixed loop are compared too.
@@ -171,27 +169,25 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 
 // Cells are matched by their varying flags, not by name, position or common flags.
 func TestCompareMatches(t *testing.T) {
-	relation := func(run *result.Run, relations ...string) *result.Run {
-		for i, r := range relations {
-			for flag, value := range run.Cells[i].Flags {
-				run.Cells[i].CPUs[flag] = result.CPUs{List: value, Relation: r}
-			}
+	// pinned returns a run of cells that are pinned to CPU lists, each given with the relation of its CPUs.
+	pinned := func(topology string, baseline int, cells ...string) *result.Run {
+		run := design("pin-cpus", cells...)
+		run.Host.Topology, run.Matrix.Baseline = topology, baseline
+		for i := range run.Cells {
+			cell := &run.Cells[i]
+			list, relation, _ := strings.Cut(cells[i], " ")
+			cell.Name, cell.Flags["pin-cpus"] = "--pin-cpus "+list, list
+			cell.CPUs["pin-cpus"] = result.CPUs{List: list, Relation: relation}
 		}
 		return run
 	}
-	pinned := func(lists ...string) *result.Run { return design("pin-cpus", lists...) }
 	renamed := func(run *result.Run) *result.Run {
 		for i := range run.Cells {
 			run.Cells[i].Name = "renamed " + run.Cells[i].Name
 		}
 		return run
 	}
-	elsewhere := func(run *result.Run) *result.Run { run.Host.Topology = "other"; return run }
-	alike := func(topology string, baseline int) *result.Run {
-		run := relation(pinned("0,1", "2,3", "0,2"), "same-core", "same-core", "same-llc")
-		run.Host.Topology, run.Matrix.Baseline = topology, baseline
-		return run
-	}
+	three := []string{"0,1 same-core", "2,3 same-core", "0,2 same-llc"}
 	for name, c := range map[string]struct {
 		a, b *result.Run
 		want string // a cell of A, and of B, with what both are; * if it is relative to a baseline
@@ -207,54 +203,34 @@ func TestCompareMatches(t *testing.T) {
 		"a flag that is not given is as one that is empty": {given(design("workers", "1", "2"), "nice", ""), design("workers", "1", "2"), `
 --workers 1 = --workers 1
 --workers 2 = --workers 2 *`},
-		"numbers on one machine": {
-			relation(pinned("0,1", "0,2"), "same-core", "same-llc"),
-			relation(pinned("0,2", "0,1"), "same-core", "same-llc"), // impossible, but not checked
-			`
+		// The relations on one machine are impossible, but not checked.
+		"numbers on one machine": {pinned("x", 0, "0,1 same-core", "0,2 same-llc"), pinned("x", 0, "0,2 same-core", "0,1 same-llc"), `
 --pin-cpus 0,1 = --pin-cpus 0,1
---pin-cpus 0,2 = --pin-cpus 0,2`,
-		},
-		"numbers on two machines": {
-			relation(pinned("0,1", "0,2"), "same-core", "same-llc"),
-			relation(elsewhere(pinned("0,2", "0,1")), "same-core", "same-llc"),
-			`
+--pin-cpus 0,2 = --pin-cpus 0,2`},
+		"numbers on two machines": {pinned("x", 0, "0,1 same-core", "0,2 same-llc"), pinned("y", 0, "0,2 same-core", "0,1 same-llc"), `
 --pin-cpus 0,1 = --pin-cpus 0,2 (same-core)
---pin-cpus 0,2 = --pin-cpus 0,1 (same-llc) *`,
-		},
+--pin-cpus 0,2 = --pin-cpus 0,1 (same-llc) *`},
 		"selectors on two machines": {
-			relation(pinned("all", "share:1/2", "0-3"), "8 CPUs", "4 CPUs", "4 CPUs"),
-			relation(elsewhere(pinned("all", "share:1/2", "0,2,4,6")), "2 CPUs", "1 CPU", "4 CPUs"),
-			`
+			pinned("x", 0, "all 8 CPUs", "share:1/2 4 CPUs", "0-3 4 CPUs"),
+			pinned("y", 0, "all 2 CPUs", "share:1/2 1 CPU", "0,2,4,6 4 CPUs"), `
 --pin-cpus all = --pin-cpus all
 --pin-cpus share:1/2 = --pin-cpus share:1/2 *
 --pin-cpus 0-3 = --pin-cpus 0,2,4,6 (4 CPUs) *`,
 		},
-		"another relation": {
-			relation(pinned("0", "0,1"), "1 CPU", "same-core"),
-			relation(elsewhere(pinned("3", "0,1")), "1 CPU", "same-llc"),
-			`
+		"another relation": {pinned("x", 0, "0 1 CPU", "0,1 same-core"), pinned("y", 0, "3 1 CPU", "0,1 same-llc"), `
 --pin-cpus 0 = --pin-cpus 3 (1 CPU)
 --pin-cpus 0,1 =
-= --pin-cpus 0,1`,
-		},
-		"the baselines match": {alike("x", 0), alike("y", 0), `
+= --pin-cpus 0,1`},
+		"of several alike, the first": {pinned("x", 0, three...), pinned("y", 0, three...), `
 --pin-cpus 0,1 = --pin-cpus 0,1 (same-core)
 --pin-cpus 0,2 = --pin-cpus 0,2 (same-llc) *
 --pin-cpus 2,3 =
 = --pin-cpus 2,3`},
-		"another cell looks like the baseline": {alike("x", 1), alike("y", 0), `
+		"another cell looks like the baseline": {pinned("x", 1, three...), pinned("y", 0, three...), `
 --pin-cpus 0,1 = --pin-cpus 0,1 (same-core)
 --pin-cpus 0,2 = --pin-cpus 0,2 (same-llc)
 --pin-cpus 2,3 =
 = --pin-cpus 2,3`},
-		"several alike, the first is taken": {
-			relation(pinned("0,1", "2,3"), "same-core", "same-core"),
-			relation(elsewhere(pinned("0,4", "1,5")), "same-core", "same-core"),
-			`
---pin-cpus 0,1 = --pin-cpus 0,4 (same-core)
---pin-cpus 2,3 =
-= --pin-cpus 1,5`,
-		},
 	} {
 		found, got := compare(t, measured(t, "a", c.a, fake{}), measured(t, "b", c.b, fake{session: 5}), "topology"), ""
 		for _, cell := range found.Cells {
@@ -305,25 +281,18 @@ func TestCompareDifferences(t *testing.T) {
 			"kernel is not known in A and 6.12 in B", "by --across kernel;",
 		},
 		"kernel, meant": {func(b *result.Run) { b.Host.Kernel = "6.12" }, []string{"kernel"}, "", ""},
-		"kernel, another meant": {
-			func(b *result.Run) { b.Host.Kernel = "6.12" }, []string{"go"}, "kernel is", "--across kernel;",
-		},
 		"boot with the kernel": {
-			func(b *result.Run) { b.Host.Kernel, b.Host.BootID, b.Host.Mitigations = "6.12", "1", "2" },
-			[]string{"kernel"},
-			"", "",
+			func(b *result.Run) { b.Host.Kernel, b.Host.BootID, b.Host.Mitigations = "6.12", "1", "2" }, []string{"kernel"}, "", "",
 		},
 		"two": {
-			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" }, nil,
-			"kernel is not known in A and 6.12 in B; smt is not known in A and off in B", "--across kernel,smt;",
+			func(b *result.Run) { b.Host.ASLR, b.Host.SMT = "0", "off" },
+			[]string{"kernel"},
+			"smt is not known in A and off in B; aslr is not known in A and 0 in B", "--across smt,aslr;",
 		},
 		"one of two": {
 			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" },
 			[]string{"kernel"},
 			": smt is not known in A and off in B", "--across smt;",
-		},
-		"both of two": {
-			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" }, []string{"smt", "kernel"}, "", "",
 		},
 		"all of a host": {func(b *result.Run) {
 			b.Host = result.Host{
@@ -335,13 +304,8 @@ func TestCompareDifferences(t *testing.T) {
 		"a binary is no part of a host": {
 			func(b *result.Run) { b.Host.Hostname, b.Tool.SHA256 = "b", "b" }, []string{"host"}, "binary is", "--across binary;",
 		},
-		"go": {func(b *result.Run) {
-			b.Tool = result.Tool{Go: "go1.27", SHA256: "b", Version: "v2"}
-		}, []string{"go"}, "", ""},
+		"go":     {func(b *result.Run) { b.Tool = result.Tool{Go: "go1.27", SHA256: "b", Version: "v2"} }, []string{"go"}, "", ""},
 		"binary": {func(b *result.Run) { b.Tool = result.Tool{SHA256: "b", Version: "v2"} }, []string{"binary"}, "", ""},
-		"environment": {
-			func(b *result.Run) { b.Host.Environment = "A=1" }, []string{"host"}, "environment is", "--across environment;",
-		},
 		"a flag that all have": {
 			func(b *result.Run) { given(b, "limit", "3000") }, nil,
 			"flags is --limit 2000 in A and --limit 3000 in B", "--across flags;",
@@ -349,9 +313,7 @@ func TestCompareDifferences(t *testing.T) {
 		"a flag that one has": {
 			func(b *result.Run) { given(b, "nice", "5") }, nil, "flags is no --nice in A and --nice 5 in B", "--across flags;",
 		},
-		"flags, meant": {
-			func(b *result.Run) { given(given(b, "limit", "3000"), "nice", "5") }, []string{"flags"}, "", "",
-		},
+		"flags, meant": {func(b *result.Run) { given(b, "limit", "3000") }, []string{"flags"}, "", ""},
 	} {
 		a := measured(t, "a.jsonl", given(workers(2), "limit", "2000"), fake{})
 		b := measured(t, "b.jsonl", given(workers(2), "limit", "2000"), fake{session: 5})
@@ -414,13 +376,10 @@ func TestCompareInTurn(t *testing.T) {
 	slower := map[string]float64{"workers=1": 1.05}
 	side := func(file string, f fake) matrix.Side { return measured(t, file, workers(2), f) }
 	a, b := side("a1", fake{}), side("b1", fake{session: 5, ratios: slower})
-	var more [][2]matrix.Side
-	for i := range 3 {
-		session := uint64(10 * (i + 1))
-		more = append(more, [2]matrix.Side{
-			side("a"+string(rune('2'+i)), fake{session: session}),
-			side("b"+string(rune('2'+i)), fake{session: session + 5, ratios: slower}),
-		})
+	var more []matrix.Side
+	for i := range uint64(3) {
+		more = append(more, side(fmt.Sprint("a", i+2), fake{session: 10 * (i + 1)}),
+			side(fmt.Sprint("b", i+2), fake{session: 10*(i+1) + 5, ratios: slower}))
 	}
 	got, err := matrix.Compare(a, b, column.Common(), nil, false, more...)
 	require.NoError(t, err)
@@ -436,7 +395,7 @@ func TestCompareInTurn(t *testing.T) {
 	assert.Equal(t, "b2", got.MoreB[0].File)
 	assert.Equal(t, stats.CantTell, compare(t, a, b).Cells[1].Verdict.Kind)
 
-	few, err := matrix.Compare(a, b, nil, nil, false, more[:1]...)
+	few, err := matrix.Compare(a, b, nil, nil, false, more[:2]...)
 	require.NoError(t, err)
 	assert.Equal(t, "can't tell: too few rounds", few.Cells[1].Words)
 	require.Len(t, few.Warnings, 1)
@@ -457,11 +416,11 @@ func TestCompareInTurn(t *testing.T) {
 	} {
 		odd := side("b3", fake{session: 5})
 		spoil(odd.Run)
-		_, err := matrix.Compare(a, b, nil, nil, false, [2]matrix.Side{more[0][0], odd})
+		_, err := matrix.Compare(a, b, nil, nil, false, more[0], odd)
 		require.ErrorContains(t, err, want)
 	}
 	torn := side("b2", fake{spoil: invalidate("workers=1", 0, "pinned elsewhere")})
-	got, err = matrix.Compare(a, b, nil, nil, false, [2]matrix.Side{more[0][0], torn})
+	got, err = matrix.Compare(a, b, nil, nil, false, more[0], torn)
 	require.NoError(t, err)
 	assert.Equal(t, "invalid: in B2: pinned elsewhere", got.Cells[1].Words)
 }

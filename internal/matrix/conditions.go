@@ -43,17 +43,17 @@ func ParseConditions(text string) (Conditions, error) {
 	for _, part := range SplitList(text) {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
-			if last == "" {
-				return nil, notConditions(text, "")
-			}
 			conditions[last] += "," + part
 			continue
 		}
 		last = strings.TrimSpace(name)
-		if _, twice := conditions[last]; twice || last == "" {
-			return nil, notConditions(text, last)
+		if _, twice := conditions[last]; twice && last != "" {
+			return nil, notConditions(fmt.Errorf("%q gives %s twice", text, last))
 		}
 		conditions[last] = value
+	}
+	if _, unnamed := conditions[""]; unnamed {
+		return nil, notConditions(fmt.Errorf("%q names no flag", text))
 	}
 	for name, value := range conditions {
 		conditions[name] = strings.TrimSpace(value)
@@ -61,29 +61,24 @@ func ParseConditions(text string) (Conditions, error) {
 	return conditions, nil
 }
 
-func notConditions(text, twice string) error {
-	err := fmt.Errorf("%q names no flag", text)
-	if twice != "" {
-		err = fmt.Errorf("%q gives %s twice", text, twice)
-	}
+func notConditions(err error) error {
 	return hint.With(err, `conditions are written FLAG=VALUE or group=NAME, joined by commas: "workers=50,serial=true"`)
 }
 
 // conditions returns the conditions with canonical values.
 func (e experiment) conditions(conditions Conditions) (Conditions, error) {
-	canonical := Conditions{}
+	canonical := maps.Clone(conditions)
 	for _, name := range slices.Sorted(maps.Keys(conditions)) {
-		value := conditions[name]
-		if name != groupName && !e.parameters[name] {
-			flag, err := e.flag(name)
-			if err != nil {
-				return nil, err
-			}
-			if value, err = flag.canonical(value); err != nil {
-				return nil, err
-			}
+		if name == groupName || e.parameters[name] {
+			continue
 		}
-		canonical[name] = value
+		flag, err := e.flag(name)
+		if err != nil {
+			return nil, err
+		}
+		if canonical[name], err = flag.canonical(conditions[name]); err != nil {
+			return nil, err
+		}
 	}
 	return canonical, nil
 }
@@ -103,24 +98,16 @@ func (e experiment) value(cell result.Cell, name string) string {
 	return flag.Default
 }
 
-func (e experiment) meets(cell result.Cell, conditions Conditions) bool {
-	for name, value := range conditions {
-		if e.value(cell, name) != value {
-			return false
-		}
-	}
-	return true
-}
-
 // find returns the cells that meet the conditions of a key of the spec; none is an error, unless there may be none.
 func (e experiment) find(what string, cells []result.Cell, conditions Conditions, mayLack bool) (found []int, err error) {
 	if conditions, err = e.conditions(conditions); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	for i, cell := range cells {
-		if e.meets(cell, conditions) {
-			found = append(found, i)
-		}
+	for i := range cells {
+		found = append(found, i)
+	}
+	for name, value := range conditions {
+		found = slices.DeleteFunc(found, func(i int) bool { return e.value(cells[i], name) != value })
 	}
 	if len(found) == 0 && !mayLack {
 		err = hint.With(fmt.Errorf("%s: no cell has %v", what, conditions), e.values(cells, conditions))
@@ -130,7 +117,7 @@ func (e experiment) find(what string, cells []result.Cell, conditions Conditions
 
 // exclude returns the cells that meet none of the lists of conditions.
 func (e experiment) exclude(cells []result.Cell, lists []Conditions) (kept []result.Cell, err error) {
-	excluded := make([]bool, len(cells))
+	excluded := map[int]bool{}
 	for _, conditions := range lists {
 		found, err := e.find("exclude", cells, conditions, false)
 		if err != nil {
@@ -193,12 +180,8 @@ func (s Spec) Contrasted(flags []Flag, cells []result.Cell, baseline int) ([]res
 		}
 		return strings.Join(values, "\x00")
 	}
-	with := map[string]int{}
+	with := map[string]int{} // no two have the same key: the cells of a group differ in flags
 	for _, i := range references {
-		if first, twice := with[key(i)]; twice {
-			return nil, hint.With(fmt.Errorf("contrasts: cells %q and %q do not differ", cells[first].Name, cells[i].Name),
-				"add conditions until one of them is left")
-		}
 		with[key(i)] = i
 	}
 	var contrasts []result.Contrast

@@ -17,17 +17,15 @@ type disturbance struct {
 
 // disturbances lists those that can make a difference confounded. To add one, add its row.
 var disturbances = [...]disturbance{
-	{stealShare, "the hypervisor stole %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold},
-	{otherShare, "other programs used %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold},
+	{
+		func(sig result.Signals, cpus int) (float64, bool) { return shareOf(sig.StealSeconds, sig, cpus) },
+		"the hypervisor stole %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold,
+	},
+	{
+		func(sig result.Signals, cpus int) (float64, bool) { return shareOf(sig.OtherSeconds, sig, cpus) },
+		"other programs used %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold,
+	},
 	{canary, "a fixed loop just before took %.1f µs, and %.1f µs before the baseline", microseconds},
-}
-
-func stealShare(sig result.Signals, cpus int) (float64, bool) {
-	return shareOf(sig.StealSeconds, sig, cpus)
-}
-
-func otherShare(sig result.Signals, cpus int) (float64, bool) {
-	return shareOf(sig.OtherSeconds, sig, cpus)
 }
 
 // shareOf is not limited to what is possible, unlike Signals.Share: a journal is judged by the figures it has, and the error
@@ -67,11 +65,9 @@ func (b *Judging) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 	}
 	throttled := 0
 	for _, p := range pairs {
-		for _, seconds := range []*float64{p.cell.ThrottledSeconds, p.base.ThrottledSeconds} {
-			if seconds != nil && *seconds > 0 {
-				throttled++
-				break
-			}
+		stopped := func(seconds *float64) bool { return seconds != nil && *seconds > 0 }
+		if stopped(p.cell.ThrottledSeconds) || stopped(p.base.ThrottledSeconds) {
+			throttled++
 		}
 	}
 	if float64(throttled) > throttledShare*float64(len(pairs)) {

@@ -136,12 +136,12 @@ func (f FailOn) Gate(run *result.Run) *result.Gate {
 		if run.IsBaseline(i) {
 			continue
 		}
-		verdicts := map[string]stats.Verdict{}
-		maps.Copy(verdicts, cell.Verdicts)
+		of := compared{cell.Name, map[string]stats.Verdict{}}
+		maps.Copy(of.verdicts, cell.Verdicts)
 		if cell.Verdict != nil {
-			verdicts[""] = *cell.Verdict
+			of.verdicts[""] = *cell.Verdict
 		}
-		cells = append(cells, compared{cell.Name, verdicts})
+		cells = append(cells, of)
 	}
 	return f.gate(run, cells)
 }
@@ -205,45 +205,19 @@ func (f failure) outcome(v stats.Verdict, judged bool) (outcome, why string) {
 		}
 		return result.GatePassed, ""
 	}
-	slower, faster := f.directions()
+	slower := f.word != "faster" && f.word != "better" // it is about slower cells
+	faster := f.word != "slower" && f.word != "worse"
 	claim := v.Kind == stats.Slower && slower && v.Typical.Lo > 1+f.above ||
 		v.Kind == stats.Faster && faster && v.Typical.Hi < 1-f.above
+	known := v.Kind == stats.Slower || v.Kind == stats.Faster || v.Kind == stats.Same || v.Kind == stats.CantTell && v.Reason == ""
+	within := (!slower || v.Typical.Hi <= 1+f.above && v.Typical.Hi > 0) && (!faster || v.Typical.Lo >= 1-f.above)
 	switch {
 	case claim:
 		return result.GateFailed, "is " + v.AtLeast()
 	case v.Kind == stats.Mixed && slower && faster && f.above == 0:
 		return result.GateFailed, "differs: " + v.Brief()
-	case f.excluded(v, slower, faster):
+	case v.Kind == stats.Same && f.above == 0, known && within: // it certainly does not differ by more
 		return result.GatePassed, ""
 	}
 	return result.GateUndecided, "may be: " + v.Brief()
-}
-
-// directions reports whether the condition is about slower and about faster cells.
-func (f failure) directions() (slower, faster bool) {
-	switch f.word {
-	case "slower", "worse":
-		return true, false
-	case "faster", "better":
-		return false, true
-	}
-	return true, true
-}
-
-// excluded reports whether it is certain that a cell does not differ by more than the condition's size in the given directions.
-func (f failure) excluded(v stats.Verdict, slower, faster bool) bool {
-	switch v.Kind {
-	case stats.Same:
-		if f.above == 0 {
-			return true
-		}
-	case stats.Slower, stats.Faster:
-	case stats.CantTell:
-		if v.Reason != "" {
-			return false
-		}
-	default:
-		return false
-	}
-	return (!slower || v.Typical.Hi <= 1+f.above && v.Typical.Hi > 0) && (!faster || v.Typical.Lo >= 1-f.above)
 }

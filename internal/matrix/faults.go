@@ -1,9 +1,11 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/units"
 )
 
@@ -86,6 +88,17 @@ func (f *Faults) Warnings(names []string) []result.Warning {
 // none reports whether a cell was sampled but has no valid sample.
 func (f *Faults) none(cell int) bool {
 	return f.cells[cell].taken > 0 && f.cells[cell].taken == f.cells[cell].invalid
+}
+
+// correct returns the verdict on a cell against another, of this name, and whether enough of their samples are valid for it.
+func (f *Faults) correct(v stats.Verdict, cell, against int, name string) (corrected stats.Verdict, sound bool) {
+	if f.none(cell) {
+		return stats.InvalidVerdict(f.cells[cell].reason), false
+	}
+	if spoilt := cmp.Or(f.spoil(cell, "the cell"), f.spoil(against, name)); spoilt != "" {
+		return v.Unjudged(spoilt), false
+	}
+	return v, true
 }
 
 // spoil returns the reason not to judge a cell with too many invalid samples; "" if there are not too many.

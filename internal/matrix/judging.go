@@ -95,7 +95,6 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 
 // assign gives each cell to the judge of its baseline. All judges share one error rate.
 func (b *Judging) assign() error {
-	m := b.run.Matrix
 	for i := range b.run.Cells {
 		baseline := b.run.Against(i)
 		g := slices.IndexFunc(b.groups, func(g group) bool { return g.baseline == baseline })
@@ -105,7 +104,11 @@ func (b *Judging) assign() error {
 		b.at[i] = place{g, len(b.groups[g].cells)}
 		b.groups[g].cells = append(b.groups[g].cells, i)
 	}
-	contrasts := b.contrasts()
+	contrasts := make([][]stats.Contrast, len(b.groups)) // with the groups' numbers of the cells
+	for _, c := range b.run.Matrix.Contrasts {
+		a, of := b.at[c.A], b.at[c.B]
+		contrasts[a.group] = append(contrasts[a.group], stats.Contrast{A: a.cell, B: of.cell})
+	}
 	for i := range b.groups {
 		g := &b.groups[i]
 		contents := make([]string, len(g.cells))
@@ -113,12 +116,10 @@ func (b *Judging) assign() error {
 			contents[j] = Canonical(b.run.Cells[cell])
 		}
 		for _, figure := range b.figures {
-			judge, err := stats.NewJudge(stats.Design{
-				Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
-				Comparisons: b.run.Comparisons(figure.Second), Contrasts: contrasts[i],
-				Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: figure.rate,
-				Amount: figure.amount,
-			})
+			design := figure.design(b.run.Matrix, b.run.Comparisons(figure.Second))
+			design.Seed, design.Rounds = b.run.Seed+uint64(i), b.run.Matrix.Rounds
+			design.Cells, design.Baseline, design.Contrasts = contents, slices.Index(g.cells, g.baseline), contrasts[i]
+			judge, err := stats.NewJudge(design)
 			if err != nil {
 				return err
 			}
@@ -126,16 +127,6 @@ func (b *Judging) assign() error {
 		}
 	}
 	return nil
-}
-
-// contrasts returns the contrasts of the run, by group, with the group's numbers of the cells.
-func (b *Judging) contrasts() [][]stats.Contrast {
-	contrasts := make([][]stats.Contrast, len(b.groups))
-	for _, c := range b.run.Matrix.Contrasts {
-		a, of := b.at[c.A], b.at[c.B]
-		contrasts[a.group] = append(contrasts[a.group], stats.Contrast{A: a.cell, B: of.cell})
-	}
-	return contrasts
 }
 
 // Order describes the schedule of a run with this judging's design.
@@ -147,17 +138,13 @@ func (b *Judging) Order() result.Order {
 	if len(b.groups) > 1 {
 		o.Method = "randomised complete blocks, each of cells with the same baseline; it and its duplicate have a place in it"
 	}
-	for _, block := range b.blocks {
-		g := b.groups[block.group]
-		cells := make([]int, len(block.cells))
-		for i, cell := range block.cells {
-			if cell == g.judge().Control() {
-				cells[i] = len(b.run.Cells) // the duplicate
-				continue
-			}
-			cells[i] = g.cells[cell]
+	o.First = make([][]int, len(b.blocks))
+	for _, slot := range b.slots {
+		cell := slot.Cell
+		if slot.Control {
+			cell = len(b.run.Cells)
 		}
-		o.First = append(o.First, cells)
+		o.First[slot.Block] = append(o.First[slot.Block], cell)
 	}
 	return o
 }
@@ -220,9 +207,6 @@ func (b *Judging) Round() int { return len(b.slots) }
 // Taken returns the number of samples that the round in progress has.
 func (b *Judging) Taken() int { return len(b.taken) }
 
-// LastRound returns when the last complete round ended and how long it took, in seconds of the run; 0 before the first.
-func (b *Judging) LastRound() (ended, took float64) { return b.ended, b.took }
-
 // Elapsed returns the time of the run up to its last sample, in seconds.
 func (b *Judging) Elapsed() float64 { return b.last }
 
@@ -239,9 +223,9 @@ func (b *Judging) Compares() bool { return slices.ContainsFunc(b.groups, b.compa
 
 // Warnings names the cells that were given up.
 func (b *Judging) Warnings() []result.Warning {
-	names := make([]string, len(b.run.Cells))
-	for i, cell := range b.run.Cells {
-		names[i] = cell.Name
+	var names []string
+	for _, cell := range b.run.Cells {
+		names = append(names, cell.Name)
 	}
 	return b.faults[0].Warnings(names)
 }
@@ -372,12 +356,7 @@ func (b *Judging) pair(samples []result.Sample) {
 }
 
 // roundSeconds returns the average duration of a round; 0 before the first is complete.
-func (b *Judging) roundSeconds() float64 {
-	if b.rounds == 0 {
-		return 0
-	}
-	return b.ended / float64(b.rounds)
-}
+func (b *Judging) roundSeconds() float64 { return b.ended / float64(max(1, b.rounds)) }
 
 // ToFirst returns how many more rounds it takes until each cell certainly has an interval.
 func (b *Judging) ToFirst() (rounds int) {
@@ -406,33 +385,22 @@ func (b *Judging) Interim() result.Interim {
 		}
 	}
 	s := result.Interim{
-		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
-		Control: b.unsettled(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
+		Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
+		Control: b.groups[0].judge().ControlVerdict(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
+	}
+	for _, g := range b.groups { // the first that is not settled
+		if v := g.judge().ControlVerdict(); v.Kind != stats.Same {
+			s.Control = v
+			break
+		}
+	}
+	for _, seconds := range b.samples {
+		s.Samples += len(seconds)
 	}
 	if !b.Done() {
 		s.Running = b.run.Cells[b.Next().Cell].Name
 	}
 	return s
-}
-
-// unsettled returns the verdict on the first control that is not settled, or else on the first control.
-func (b *Judging) unsettled() stats.Verdict {
-	first := b.groups[0].judge().ControlVerdict()
-	for _, g := range b.groups {
-		if v := g.judge().ControlVerdict(); v.Kind != stats.Same {
-			return v
-		}
-	}
-	return first
-}
-
-// count returns the number of samples that count.
-func (b *Judging) count() int {
-	n := 0
-	for _, seconds := range b.samples {
-		n += len(seconds)
-	}
-	return n
 }
 
 // remaining returns an upper bound of the remaining time of the run, in seconds; -1 where it is not known.

@@ -1,8 +1,6 @@
 package matrix
 
 import (
-	"cmp"
-
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -13,17 +11,20 @@ import (
 func JudgePairs(run *result.Run, figures []Comparand) {
 	Summarise(run, figures)
 	m := run.Matrix
-	design := stats.SessionsDesign{
-		Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
-	}
 	verdicts := make([]judgement, len(run.Cells))
 	for f, figure := range figures {
 		faults := faultsOf(run, figure)
+		design := figure.design(m, (len(run.Cells)-1)*family(figures, figure.Second))
 		for i := range run.Cells {
-			design.Rate, design.Amount, design.Comparisons = figure.rate, figure.amount, (len(run.Cells)-1)*family(figures, figure.Second)
-			if i != m.Baseline && (f == 0 || !faults.none(i) && !faults.none(m.Baseline)) {
-				verdicts[i].add(f, figure, pairsVerdict(run, i, figure, faults, design))
+			if i == m.Baseline || f > 0 && (faults.none(i) || faults.none(m.Baseline)) {
+				continue
 			}
+			seconds, baseline := paired(run, i, figure)
+			v, _ := faults.correct(stats.PairedSamples(seconds, baseline, design), i, m.Baseline, "the baseline")
+			if n := len(run.Samples); v.MoreRounds > 0 {
+				v.MoreSeconds = run.Samples[n-1].Elapsed / float64(v.Rounds) * float64(v.MoreRounds)
+			}
+			verdicts[i].add(f, figure, v)
 		}
 	}
 	for i, v := range verdicts {
@@ -34,31 +35,30 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 	}
 }
 
-func pairsVerdict(run *result.Run, cell int, figure Comparand, faults Faults, design stats.SessionsDesign) stats.Verdict {
-	seconds, baseline := paired(run, cell, figure)
-	v := stats.PairedSamples(seconds, baseline, design)
-	if faults.none(cell) {
-		return stats.InvalidVerdict(faults.cells[cell].reason)
-	}
-	if spoilt := cmp.Or(faults.spoil(cell, "the cell"), faults.spoil(run.Matrix.Baseline, "the baseline")); spoilt != "" {
-		return v.Unjudged(spoilt)
-	}
-	if n := len(run.Samples); v.MoreRounds > 0 {
-		v.MoreSeconds = run.Samples[n-1].Elapsed / float64(max(1, v.Rounds)) * float64(v.MoreRounds)
-	}
-	return v
-}
-
-// Summarise sets the summaries of the cells, by the deciding figure.
+// Summarise sets the summaries of the cells, by the deciding figure. A metric has its own unit and is summarised in addition to
+// the wall seconds.
 func Summarise(run *result.Run, figures []Comparand) {
-	of := make([][]result.Sample, len(run.Cells))
+	samples, metrics := make([][]result.Sample, len(run.Cells)), make([][]float64, len(run.Cells))
 	for _, s := range run.Samples {
-		if s.Good() {
-			s.Seconds = figures[0].Of(s)
-			of[s.Cell] = append(of[s.Cell], s)
+		if !s.Good() {
+			continue
 		}
+		figure := figures[0].Of(s)
+		switch {
+		case run.Matrix.Compared != result.MetricColumn:
+			s.Seconds = figure
+		case figures[0].rate:
+			metrics[s.Cell] = append(metrics[s.Cell], 1/figure)
+		default:
+			metrics[s.Cell] = append(metrics[s.Cell], figure)
+		}
+		samples[s.Cell] = append(samples[s.Cell], s)
 	}
-	for i := range of {
-		run.Cells[i].Summary = result.Summarise(of[i])
+	for i := range run.Cells {
+		summary := result.Summarise(samples[i])
+		if metrics[i] != nil {
+			summary.Metric = new(result.Distribute(metrics[i]))
+		}
+		run.Cells[i].Summary = summary
 	}
 }

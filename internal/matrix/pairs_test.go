@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/column"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -41,12 +42,11 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 	return run
 }
 
-// wallTime returns the figures of a run that judges nothing else.
-func wallTime(t *testing.T, run *result.Run) []matrix.Comparand {
+func judgePairs(t *testing.T, run *result.Run) {
 	t.Helper()
-	figures, err := matrix.Comparands(run.Matrix, nil)
+	figures, err := matrix.Comparands(run.Matrix, column.Common())
 	require.NoError(t, err)
-	return figures
+	matrix.JudgePairs(run, figures)
 }
 
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
@@ -55,7 +55,7 @@ func steady(seconds float64) func(int) float64 { return func(int) float64 { retu
 func TestJudgePairs(t *testing.T) {
 	drift := func(trial int) float64 { return 0.01 * float64(1+trial*trial) }
 	run := trialsRun(10, drift, func(trial int) float64 { return 0.9 * drift(trial) })
-	matrix.JudgePairs(run, wallTime(t, run))
+	judgePairs(t, run)
 	v := run.Cells[together].Verdict
 	require.NotNil(t, v)
 	assert.Equal(t, stats.Faster, v.Kind)
@@ -67,17 +67,12 @@ func TestJudgePairs(t *testing.T) {
 	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
 	assert.InDelta(t, 0.01*82, run.Cells[apart].Summary.Seconds.Max, 1e-9)
 	assert.InDelta(t, 0.9*0.01, run.Cells[together].Summary.Seconds.Min, 1e-9)
-
-	// Judging again gives the same verdict.
-	before := *run.Cells[together].Verdict
-	matrix.JudgePairs(run, wallTime(t, run))
-	assert.Equal(t, before, *run.Cells[together].Verdict)
 }
 
 // An undecided verdict says how long a decision will take.
 func TestJudgePairsMore(t *testing.T) {
 	run := trialsRun(10, steady(1), func(trial int) float64 { return 1 + 0.05*float64(trial%5-2) })
-	matrix.JudgePairs(run, wallTime(t, run))
+	judgePairs(t, run)
 	v := run.Cells[together].Verdict
 	require.Equal(t, stats.CantTell, v.Kind)
 	require.Positive(t, v.MoreRounds)
@@ -92,7 +87,7 @@ func TestJudgePairsWithoutASample(t *testing.T) {
 	} {
 		run := trialsRun(10, steady(1), steady(0.5))
 		spoil(&run.Samples[19])
-		matrix.JudgePairs(run, wallTime(t, run))
+		judgePairs(t, run)
 		assert.Equal(t, stats.Faster, run.Cells[together].Verdict.Kind, name)
 		assert.Equal(t, 9, run.Cells[together].Verdict.Rounds, name)
 		assert.Equal(t, 9, run.Cells[together].Summary.Samples, name)
@@ -102,43 +97,19 @@ func TestJudgePairsWithoutASample(t *testing.T) {
 	for _, s := range []int{3, 7, 11} {
 		run.Samples[s].Quality = torn
 	}
-	matrix.JudgePairs(run, wallTime(t, run))
+	judgePairs(t, run)
 	assert.Equal(t, "can't tell: 3 of 10 samples of the cell are invalid: it was elsewhere", run.Cells[together].Words)
 
 	run.Samples = nil
-	matrix.JudgePairs(run, wallTime(t, run))
+	judgePairs(t, run)
 	assert.Equal(t, "can't tell: too few rounds", run.Cells[together].Words)
 	assert.Nil(t, run.Cells[together].Summary)
 }
 
-// Two such runs are compared trial by trial.
-func TestComparePairs(t *testing.T) {
-	wave := func(of float64) func(int) float64 {
-		return func(trial int) float64 { return of * (1 + 0.001*float64(trial%5)) }
-	}
-	a := matrix.Side{File: "a", Run: trialsRun(40, wave(1), wave(0.9))}
-	b := matrix.Side{File: "b", Run: trialsRun(40, wave(1), wave(1.2))}
-	for _, side := range []matrix.Side{a, b} {
-		matrix.JudgePairs(side.Run, wallTime(t, side.Run))
-	}
-	c := compare(t, a, b)
-	require.Len(t, c.Cells, 2)
-	assert.Equal(t, stats.CantTell, c.Cells[apart].Verdict.Kind)
-	assert.InDelta(t, 1.004, c.Cells[apart].SecondsA.Max, 1e-9)
-	assert.Equal(t, stats.Slower, c.Cells[together].Verdict.Kind)
-	assert.InDelta(t, 1.2/0.9, c.Cells[together].Verdict.Typical.Ratio, 0.001)
-	assert.InDelta(t, 1.2/0.9, c.Cells[together].Relative.Typical.Ratio, 0.001)
-	assert.Contains(t, c.Cells[together].VerdictA, "faster")
-}
-
-// Rows taken one after the other are summarised and not judged, neither alone nor against another run.
-func TestJudgeRows(t *testing.T) {
+// Rows taken one after the other are not judged against those of another run.
+func TestCompareRows(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Matrix.Order.Design = result.Rows
-	matrix.Summarise(run, wallTime(t, run))
-	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
-	assert.InDelta(t, 0.5, run.Cells[together].Summary.Seconds.Mean, 1e-9)
-	assert.Nil(t, run.Cells[together].Verdict)
 	_, err := matrix.Compare(matrix.Side{File: "a", Run: run}, matrix.Side{File: "b", Run: run}, nil, nil, true)
 	require.ErrorContains(t, err, "a has all samples of a row after each other")
 	assert.Equal(t, "measure both without --blocks", hint.Of(err))

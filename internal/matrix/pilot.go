@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"gorun/internal/stats"
@@ -37,17 +38,20 @@ type Execution struct {
 	Seconds  float64 // of wall time
 }
 
+// Execute makes a new process warm up and then execute a cell a number of times within a time.
+type Execute func(w Warmup, executions int, budget time.Duration) ([]Execution, error)
+
 // Pilot finds the warm-up of a process. It takes about as long as the budget, or twice that if a part of an execution
-// may be enough, or longer if a few processes need it; 0 is no limit. execute makes a new process warm up and then
-// execute the cell a number of times within a time.
-func Pilot(
-	budget time.Duration, execute func(w Warmup, executions int, budget time.Duration) ([]Execution, error),
-) (Warmup, error) {
+// may be enough, or longer if a few processes need it; 0 is no limit.
+func Pilot(budget time.Duration, execute Execute) (Warmup, error) {
 	pilots, seconds, err := pilot(budget, Warmup{}, pilotExecutions, execute)
+	if err != nil {
+		return Warmup{Executions: 1}, err
+	}
 	whole := Warmup{Executions: warmups(pilots)}
 	part := round(stats.Median(seconds) / pilotPart)
-	if err != nil || whole.Executions > 1 || len(seconds) < pilotProcesses*partExecutions || part < leastPart {
-		return whole, err
+	if whole.Executions > 1 || len(seconds) < pilotProcesses*partExecutions || part < leastPart {
+		return whole, nil
 	}
 	cut := Warmup{Executions: 1, Seconds: part}
 	pilots, _, err = pilot(budget, cut, partExecutions, execute)
@@ -59,10 +63,7 @@ func Pilot(
 
 // pilot makes several processes execute the cell. It returns the compared figure of each process's executions, and the
 // wall seconds of all.
-func pilot(
-	budget time.Duration, w Warmup, executions int,
-	execute func(w Warmup, executions int, budget time.Duration) ([]Execution, error),
-) (pilots [][]float64, seconds []float64, err error) {
+func pilot(budget time.Duration, w Warmup, executions int, execute Execute) (pilots [][]float64, seconds []float64, err error) {
 	for range pilotProcesses {
 		taken, err := execute(w, executions, budget/pilotProcesses)
 		if err != nil {
@@ -105,16 +106,10 @@ func round(x float64) float64 {
 // following ones in every pilot, since in some pilots that happens by chance. A pilot holds the seconds of one
 // process's executions, in order.
 func warmups(pilots [][]float64) int {
-	executions := math.MaxInt
-	for _, pilot := range pilots {
-		executions = min(executions, len(pilot))
-	}
-	for n := min(mostWarmups, executions-2); len(pilots) > 0 && n > 1; n-- {
-		cold := true
-		for _, pilot := range pilots {
-			cold = cold && pilot[n-1] > (1+warm)*stats.Median(pilot[n:executions])
-		}
-		if cold {
+	shortest := len(slices.MinFunc(pilots, func(a, b []float64) int { return len(a) - len(b) }))
+	for n := min(mostWarmups, shortest-2); n > 1; n-- {
+		warmed := func(pilot []float64) bool { return pilot[n-1] <= (1+warm)*stats.Median(pilot[n:shortest]) }
+		if !slices.ContainsFunc(pilots, warmed) {
 			return n
 		}
 	}

@@ -17,7 +17,6 @@ func TestWarmup(t *testing.T) {
 		pilots [][]float64
 		want   int
 	}{
-		"no pilot":                         {nil, 1},
 		"an empty one":                     {[][]float64{{}, {1, 1, 1, 1, 1}}, 1},
 		"warm at once":                     {same(1, 1, 1, 1, 1), 1},
 		"cold once":                        {same(2, 1, 1, 1, 1), 1},

@@ -69,7 +69,6 @@ type turns struct {
 	Schedule
 	run    *result.Run
 	names  []string // of the cells
-	cells  int
 	faults Faults
 	random *rand.Rand // of Turns
 	order  []int      // of the cells in the round in progress
@@ -86,7 +85,7 @@ type turns struct {
 
 func newTurns(run *result.Run, names []string, s Schedule) *turns {
 	n := len(names)
-	t := &turns{Schedule: s, run: run, names: names, cells: n, kept: make([]int, n), random: rand.New(rand.NewPCG(run.Seed, 0))}
+	t := &turns{Schedule: s, run: run, names: names, kept: make([]int, n), random: rand.New(rand.NewPCG(run.Seed, 0))}
 	for cell := range n {
 		t.order = append(t.order, cell)
 	}
@@ -106,18 +105,18 @@ func (t *turns) begin() {
 	case t.Order == Pairs && t.round < len(t.First):
 		t.order = []int{t.First[t.round], 1 - t.First[t.round]}
 	case t.Order == Turns && t.round > t.Warmup:
-		t.random.Shuffle(t.cells, func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
+		t.random.Shuffle(len(t.names), func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
 	}
 }
 
 // complete reports whether no sample is left, or none can be taken.
 func (t *turns) complete() bool {
-	left := t.faults.Left(t.cells)
+	left := t.faults.Left(len(t.names))
 	switch {
-	case t.early || left == 0 || t.Order == Pairs && left < t.cells:
+	case t.early || left == 0 || t.Order == Pairs && left < len(t.names):
 		return true
 	case t.Order == Rows:
-		return t.at == t.cells
+		return t.at == len(t.names)
 	}
 	return t.Duration == 0 && t.round-t.Warmup >= t.Samples
 }
@@ -133,7 +132,7 @@ func (t *turns) Next(elapsed float64) (slot result.Slot, more bool) {
 	}
 	for ; !t.complete(); t.advance() {
 		cell := t.order[t.at]
-		late := byRow && t.kept[cell] > 0 && t.Budget > 0 && elapsed > t.Budget*float64(cell+1)/float64(t.cells)
+		late := byRow && t.kept[cell] > 0 && t.Budget > 0 && elapsed > t.Budget*float64(cell+1)/float64(len(t.names))
 		if t.late = t.late || late; !late && !t.faults.GivenUp(cell) {
 			return result.Slot{Cell: cell, Round: t.kept[cell]}, true
 		}
@@ -143,7 +142,7 @@ func (t *turns) Next(elapsed float64) (slot result.Slot, more bool) {
 
 // advance goes to the next cell.
 func (t *turns) advance() {
-	if t.at++; t.at == t.cells && t.Order != Rows {
+	if t.at++; t.at == len(t.names) && t.Order != Rows {
 		t.at, t.round = 0, t.round+1
 		t.begin()
 	}
@@ -180,7 +179,7 @@ func (t *turns) Judge() {
 func (t *turns) Extent() result.Extent {
 	c := result.Extent{Budget: t.Budget, Duration: t.Duration}
 	if t.Duration == 0 && t.Samples < math.MaxInt {
-		c.Samples = (t.Samples + t.Warmup) * t.cells
+		c.Samples = (t.Samples + t.Warmup) * len(t.names)
 	}
 	return c
 }
@@ -268,9 +267,7 @@ func (b *Blocks) Warnings() []result.Warning {
 
 // Continue returns the sequence of a run that continues with the samples on a judging.
 func (s Schedule) Continue(judging *Judging) *Blocks {
-	b := &Blocks{Judging: judging, Schedule: s}
-	b.begun, b.last = judging.LastRound()
-	return b
+	return &Blocks{Judging: judging, Schedule: s, begun: judging.ended, last: judging.took}
 }
 
 // Sequence returns the sequence of a run that begins, whose cells have these names. It adds its description to the run.

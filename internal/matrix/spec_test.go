@@ -18,7 +18,6 @@ import (
 )
 
 func TestReadSpec(t *testing.T) {
-	samples, warmup, precision, margin, seed := 7, 0, 0.02, 0.01, uint64(0xFFFFFFFFFFFFFFFF)
 	s, err := matrix.ReadSpec(strings.NewReader(`
 groups:
   - name: floating
@@ -49,26 +48,21 @@ columns:
 	assert.Equal(t, matrix.Spec{
 		Experiment: "primes", Title: "two: ways",
 		Groups: []matrix.Group{
-			{
-				Name: "floating", Comment: "goes anywhere", Axes: []matrix.Axis{
-					axis("limit", "200000"), axis("dispatch", "goroutine"), axis("workers", "0x10", "1e3", "5_0"),
-					axis("nice", "-5"),
-				},
-			},
-			{
-				Name: "é, pinned", Axes: []matrix.Axis{
-					axis("limit", "7"), axis("dispatch", "goroutine"), axis("pin-cpus", "0,2", "share:1/2", "3", ""),
-					axis("lock-thread", "true", "False"),
-				},
-			},
+			{Name: "floating", Comment: "goes anywhere", Axes: []matrix.Axis{
+				axis("limit", "200000"), axis("dispatch", "goroutine"), axis("workers", "0x10", "1e3", "5_0"), axis("nice", "-5"),
+			}},
+			{Name: "é, pinned", Axes: []matrix.Axis{
+				axis("limit", "7"), axis("dispatch", "goroutine"), axis("pin-cpus", "0,2", "share:1/2", "3", ""),
+				axis("lock-thread", "true", "False"),
+			}},
 		},
 		Exclude:  []matrix.Conditions{{"group": "floating", "workers": "0x10"}, {"lock-thread": "true"}},
 		Baseline: matrix.Conditions{"workers": "1e3"}, Contrasts: matrix.Conditions{"group": "floating"},
 		Columns: []result.Column{
 			{Title: "F1", Flag: "lock-thread", Style: "truth"}, {Title: "N", Flag: "nice", Style: "value", Unset: "default"},
 		},
-		Budget: 30 * time.Minute, Samples: &samples, Warmup: &warmup,
-		Precision: &precision, Margin: &margin, Seed: &seed,
+		Budget: 30 * time.Minute, Samples: new(7), Warmup: new(0),
+		Precision: new(0.02), Margin: new(0.01), Seed: new(uint64(0xFFFFFFFFFFFFFFFF)),
 	}, s)
 }
 
@@ -103,9 +97,7 @@ func TestReadSpecErrors(t *testing.T) {
 	const head = "experiment: primes\n"
 	for text, want := range map[string]string{
 		"":                                 "it is empty",
-		"# nothing\n":                      "it is empty",
 		"---\n":                            "line 2: the file: expected keys with values, got nothing",
-		"[1, 2]":                           "line 1: the file: expected keys with values, got a list",
 		"primes":                           `line 1: the file: expected keys with values, got "primes"`,
 		"flags: {workers: [1, 2]}":         "line 1: no experiment is named",
 		head + "---\nexperiment: x\n":      "line 2: a second document begins: a file has one matrix",
@@ -113,55 +105,38 @@ func TestReadSpecErrors(t *testing.T) {
 		head + "experiment: x\n":           `line 2: the file: "experiment" is already given on line 1`,
 		head + "grops: []\n":               `line 2: the file: unknown key "grops"`,
 		head + "<<: {title: x}\n":          "line 2: the file: expected a value",
-		head + "? [a]\n: b\n":              "line 2: the file: expected a value, got a list",
 		head + "title:\n":                  "line 2: title: expected a value, got nothing",
 		head + "title: ''\n":               "line 2: title: it is empty",
-		head + "title: [x]\n":              "line 2: title: expected a value, got a list",
 		head + "title: !!binary aGk=\n":    "line 2: title: expected a value",
-		head + "title: !own x\n":           "line 2: title: expected a value",
 		head + "title: \"\\e[31m\"\n":      `line 2: title: "\x1b[31m" cannot be printed on one line`,
-		head + "title: |\n  a\n  b\n":      `line 2: title: "a\nb" cannot be printed on one line`,
-		head + "title: \"a\\u202Eb\"\n":    "cannot be printed on one line",
 		head + "title: a\x00b\n":           "control characters are not allowed",
 		head + "title: {x: [}\n":           "near line 1: did not find expected node content",
 		head + "title: \xff\n":             "invalid",
 		head + "budget: 30\n":              `line 2: budget: "30" is not a time above 0`,
 		head + "budget: 0s\n":              `line 2: budget: "0s" is not a time above 0`,
 		head + "samples: 0\n":              `line 2: samples: "0" is not a whole number of at least 1`,
-		head + "samples: many\n":           `line 2: samples: "many" is not a whole number of at least 1`,
 		head + "warmup: -1\n":              `line 2: warmup: "-1" is not a whole number of at least 0`,
 		head + "seed: -1\n":                `line 2: seed: "-1" is not a whole number below 2^64`,
-		head + "precision: 2\n":            `line 2: precision: "2" is not a fraction between 0 and 1`,
 		head + "margin: 100%\n":            `line 2: margin: "100%" is not a fraction between 0 and 1`,
 		head + "flags: 5\n":                `line 2: flags: expected keys with values, got "5"`,
 		head + "flags: {workers: []}\n":    "line 2: workers: expected a list, got an empty list",
-		head + "flags: {workers: {}}\n":    "line 2: workers: expected a list, got keys with values",
 		head + "flags:\n  workers:\n":      "line 3: workers: expected a value, got nothing",
 		head + "flags: {workers: [[1]]}":   "line 2: workers: expected a value, got a list",
 		head + "flags: {a: [1], a: 2}\n":   `line 2: flags: "a" is already given on line 2`,
-		head + "groups: {name: x}\n":       "line 2: groups: expected a list, got keys with values",
-		head + "groups: []\n":              "line 2: groups: expected a list, got an empty list",
 		head + "groups:\n - flags: {}\n":   "line 3: a group has no name",
 		head + "groups:\n - nmae: x\n":     `line 3: groups: unknown key "nmae"`,
 		head + "exclude: [{}]\n":           "line 2: exclude: no condition is given",
 		head + "exclude: {group: a}\n":     "line 2: exclude: expected a list, got keys with values",
-		head + "baseline: {}\n":            "line 2: baseline: no condition is given",
-		head + "baseline: {a: [1]}\n":      "line 2: a: expected a value, got a list",
 		head + "columns: [{title: x}]\n":   "line 2: a column needs a title and a flag",
 		head + "columns: [{flag: x}]\n":    "line 2: a column needs a title and a flag",
 		head + "columns: [{style: bar}]":   `line 2: style: unknown style "bar"; there are value, truth, cpus`,
-		head + "columns: [{unset: ''}]":    "line 2: unset: it is empty",
-		head + "title: &a x\nbudget: *a":   "line 3: budget: expected a value, got an alias",
-		head + "title: *a\n":               "unknown anchor 'a'",
 		head + "flags: &f {a: *f}\n":       "line 2: a: expected a list, got an alias",
 		bomb:                               "line 5: b: expected a value, got an alias",
 		head + strings.Repeat("[", 20_000): "line 2: ",
 
-		head + "flags: " + strings.Repeat("{a: ", 12_000):                        "exceeded max depth",
-		head + "flags: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000): "line 2: flags: expected keys with values",
-		head + "groups:\n" + strings.Repeat(" - {name: x}\n", 2):                 `line 4: two groups have the name "x"`,
-		head + "# " + strings.Repeat("x", 64<<10):                                "it is longer than 64 KiB",
-		head + "title: ok\nflags:\n  a:\n    - 1\n    - 2\n  a:\n    - 3\n":      `line 7: flags: "a" is already given on line 4`,
+		head + "flags: " + strings.Repeat("{a: ", 12_000):        "exceeded max depth",
+		head + "groups:\n" + strings.Repeat(" - {name: x}\n", 2): `line 4: two groups have the name "x"`,
+		head + "# " + strings.Repeat("x", 64<<10):                "it is longer than 64 KiB",
 	} {
 		_, err := matrix.ReadSpec(strings.NewReader(text))
 		shown := text[:min(len(text), 60)]

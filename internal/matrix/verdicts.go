@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -13,18 +12,18 @@ import (
 func (b *Judging) Judge() {
 	verdicts := b.verdicts()
 	b.judgeContrasts()
+	Summarise(b.run, b.figures)
+	m := b.run.Matrix
 	for i := range b.run.Cells {
 		cell := &b.run.Cells[i]
-		cell.Summary = b.summarise(i)
 		if i != b.run.Against(i) {
 			cell.Verdict, cell.Words = &verdicts[i].decides, verdicts[i].decides.String()
 			cell.Verdicts = verdicts[i].others
-			if m := b.run.Matrix; m.Layouts > 1 {
+			if m.Layouts > 1 {
 				cell.Layouts, _ = b.layoutRatios(comparison{i, b.run.Against(i)}, 0)
 			}
 		}
 	}
-	m := b.run.Matrix
 	control := b.control(b.groups[b.at[m.Baseline].group])
 	m.Control, m.ControlVerdicts = &control.decides, control.others
 	if len(b.groups) == 1 {
@@ -36,37 +35,6 @@ func (b *Judging) Judge() {
 		control := b.control(g)
 		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
 	}
-}
-
-// summarise derives a cell's summary from the compared samples. A metric has its own unit and is summarised in addition
-// to the wall seconds.
-func (b *Judging) summarise(cell int) *result.Summary {
-	if b.run.Matrix.Compared != result.MetricColumn {
-		samples := make([]result.Sample, len(b.samples[cell]))
-		for i, s := range b.samples[cell] {
-			samples[i].Seconds = s
-		}
-		return result.Summarise(samples)
-	}
-	var samples []result.Sample
-	var figures []float64
-	for _, s := range b.run.Samples {
-		if s.Cell != cell || s.Quality.Verdict == result.Invalid {
-			continue
-		}
-		samples = append(samples, s)
-		figure := b.figures[0].Of(s)
-		if b.run.Matrix.Better == result.Higher {
-			figure = 1 / figure
-		}
-		figures = append(figures, figure)
-	}
-	summary := result.Summarise(samples)
-	if summary != nil {
-		metric := result.Distribute(figures)
-		summary.Metric = &metric
-	}
-	return summary
 }
 
 // judgement holds the verdicts on one cell.
@@ -106,16 +74,11 @@ func (b *Judging) verdicts() []judgement {
 // addVerdict adds a judge's verdict on a figure of a comparison, corrected by the samples' quality.
 func (b *Judging) addVerdict(j *judgement, f int, figure Comparand, c comparison, against string, v stats.Verdict) {
 	faults := &b.faults[f]
-	switch spoilt := cmp.Or(faults.spoil(c.cell, "the cell"), faults.spoil(c.against, against)); {
-	case f > 0 && (faults.none(c.cell) || faults.none(c.against)):
-		return // no sample to judge
-	case figure.Second && b.derived(f):
-		return
-	case faults.none(c.cell):
-		v = stats.InvalidVerdict(faults.cells[c.cell].reason)
-	case spoilt != "":
-		v = v.Unjudged(spoilt)
-	default:
+	if f > 0 && (faults.none(c.cell) || faults.none(c.against)) || figure.Second && b.derived(f) {
+		return // there is no sample to judge, or nothing new to say
+	}
+	v, sound := faults.correct(v, c.cell, c.against, against)
+	if sound {
 		v = b.disturbed(c, b.onCode(c, f, v))
 	}
 	j.add(f, figure, v)

@@ -85,8 +85,7 @@ func newSequence(alpha float64, g grid) *sequence {
 	}
 }
 
-func fullPurse() purse {
-	var p purse
+func fullPurse() (p purse) {
 	for k := range p {
 		p[k] = 1
 	}
@@ -114,9 +113,9 @@ func (s *sequence) ratio() float64 {
 	return math.Exp(hodgesLehmann(s.sorted))
 }
 
-// ends returns the ends of the interval; 0 and math.MaxFloat64 if they are unbounded. A lower end above the upper one
-// means that the ratio changed during the run.
-func (s *sequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }
+// ends returns the interval without an estimate, which takes longer. A lower end above the upper one means that the ratio
+// changed during the run.
+func (s *sequence) ends() Effect { return Effect{Lo: s.lower.end(), Hi: s.upper.end()} }
 
 // payoff returns what a round pays for a bet of 1 that the cell's log ratio is above logRatio (toward +1) or below it
 // (−1): 1 on average where logRatio is the centre.

@@ -43,12 +43,12 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 					hi = min(hi, g.ratio(i))
 				}
 			}
-			gotLo, gotHi := s.ends()
-			if gotLo > 0.1 || lo > 0 { // beyond what this test follows
-				require.Equal(t, lo, gotLo, "round %d", k)
+			got := s.ends()
+			if got.Lo > 0.1 || lo > 0 { // beyond what this test follows
+				require.Equal(t, lo, got.Lo, "round %d", k)
 			}
-			if gotHi < 4 || hi < 4 {
-				require.Equal(t, hi, gotHi, "round %d", k)
+			if got.Hi < 4 || hi < 4 {
+				require.Equal(t, hi, got.Hi, "round %d", k)
 			}
 		}
 	})
@@ -56,21 +56,20 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 
 func TestSequenceOfFewOrEqualRounds(t *testing.T) {
 	s := newSequence(0.05, gridFor(0.02))
-	lo, hi := s.ends()
-	assert.Equal(t, []float64{0, math.MaxFloat64, 1}, []float64{lo, hi, s.ratio()})
+	assert.Equal(t, Effect{Hi: math.MaxFloat64}, s.ends())
+	assert.EqualValues(t, 1, s.ratio())
 	for range 100 {
 		s.add(0, 0)
 	}
-	lo, hi = s.ends()
-	assert.Equal(t, []float64{0.999, 1.001, 1}, []float64{lo, hi, s.ratio()})
+	assert.Equal(t, Effect{Lo: 0.999, Hi: 1.001}, s.ends())
+	assert.EqualValues(t, 1, s.ratio())
 
 	far := newSequence(0.05, gridFor(0.02))
 	for range 100 {
 		far.add(math.Log(1e5), math.NaN())
 	}
-	lo, hi = far.ends()
-	assert.GreaterOrEqual(t, lo, 1000.0)
-	assert.Equal(t, math.MaxFloat64, hi)
+	assert.GreaterOrEqual(t, far.ends().Lo, 1000.0)
+	assert.Equal(t, math.MaxFloat64, far.ends().Hi)
 }
 
 func TestGrid(t *testing.T) {
@@ -79,6 +78,19 @@ func TestGrid(t *testing.T) {
 	} {
 		assert.Equal(t, steps, gridFor(precision), "%v", precision)
 	}
-	assert.Equal(t, 1.021, grid(1000).ratio(21))
-	assert.Equal(t, 0.979, grid(1000).ratio(-21))
+	g := grid(1000)
+	assert.Equal(t, 1.021, g.ratio(21))
+	assert.Equal(t, 0.979, g.ratio(-21))
+	for from, to := range map[Effect]Effect{
+		{1, 1.01234, 1.01234}:   {1, 1.012, 1.013},
+		{1, 0.0001, 0.0001}:     {1, 0, 0.001},
+		{1, 0, math.Inf(1)}:     {1, 0, math.MaxFloat64},
+		{1, 0, math.MaxFloat64}: {1, 0, math.MaxFloat64},
+	} {
+		assert.Equal(t, to, g.outward(from))
+	}
+	measured, open := Effect{1.02, 1.01, 1.03}, Effect{1, 0, math.MaxFloat64}
+	assert.Equal(t, Effect{1.02 / 1.01, 0.99, 1.029}, g.quotient(measured, Effect{1.01, 1.001, 1.02}))
+	assert.Equal(t, Effect{1.02, 0, math.MaxFloat64}, g.quotient(measured, open))
+	assert.Equal(t, Effect{1 / 1.02, 0, math.MaxFloat64}, g.quotient(open, measured))
 }

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,20 +13,13 @@ import (
 // falseCalls returns the share of all choices of signs, equally likely under a random order, that is called a
 // difference.
 func falseCalls(sizes []float64, called func([]float64) bool) float64 {
-	calls := 0
-	signed := make([]float64, len(sizes))
-	for set := range 1 << len(sizes) {
+	sets, signed := 1<<len(sizes), make([]float64, len(sizes))
+	return float64(count(sets, func(set int) bool {
 		for i, size := range sizes {
-			signed[i] = size
-			if set>>i&1 == 1 {
-				signed[i] = -size
-			}
+			signed[i] = size * float64(1-2*(set>>i&1))
 		}
-		if called(signed) {
-			calls++
-		}
-	}
-	return float64(calls) / float64(int(1)<<len(sizes))
+		return called(signed)
+	})) / float64(sets)
 }
 
 // Exactly, over all signs: for any sizes, chance is called a difference with a probability of at most alpha.
@@ -56,13 +50,7 @@ func TestNormalDiffersIsNotExact(t *testing.T) {
 }
 
 func TestDiffers(t *testing.T) {
-	alike := func(n int, d float64) []float64 {
-		all := make([]float64, n)
-		for i := range all {
-			all[i] = d
-		}
-		return all
-	}
+	alike := func(n int, d float64) []float64 { return slices.Repeat([]float64{d}, n) }
 	for _, c := range []struct {
 		name string
 		d    []float64
@@ -90,16 +78,11 @@ func TestRecordedDisturbances(t *testing.T) {
 	}
 	random, blocked := 0, 0
 	for _, recording := range recordings(t, "*.ab2.*.csv") {
-		pairs := len(recording) / 2
 		for _, size := range of {
 			var inRandomOrder, oneAfterTheOther []float64
-			for k := range pairs {
-				a, b := recording[2*k], recording[2*k+1]
-				if a.label == "B" {
-					a, b = b, a
-				}
-				inRandomOrder = append(inRandomOrder, size(b)-size(a))
-				oneAfterTheOther = append(oneAfterTheOther, size(recording[pairs+k])-size(recording[k]))
+			for k, p := range labelled(recording) {
+				inRandomOrder = append(inRandomOrder, size(p[1])-size(p[0]))
+				oneAfterTheOther = append(oneAfterTheOther, size(recording[len(recording)/2+k])-size(recording[k]))
 			}
 			if Differs(inRandomOrder, 0.05, 0.02) {
 				random++

@@ -45,7 +45,7 @@ func (r *Judge) forecast(c comparison) *Forecast {
 		return &Forecast{Kind: FirstInterval, Rounds: first}
 	}
 	margin, wait := r.design.Margin, 0.0
-	if control := r.comparisons[r.Control()].typical; !r.controlled() {
+	if control := r.control().typical; !r.controlled() {
 		// The control takes part in every block of a round, a cell in only one.
 		perRound := max(1, float64(len(control.rounds))/float64(r.rounds))
 		wait = control.more(0, control.around(control.ratio(), margin)) / perRound
@@ -182,11 +182,11 @@ func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives 
 func (t *totals) forecast() *Forecast {
 	rounds := float64(len(t.cell))
 	need := float64(t.nextAt) - rounds
-	if t.lo > 0 && t.hi < math.MaxFloat64 {
-		ratio := math.Log(t.hi/t.lo) / 2 / math.Log(t.ratio())
+	if e := t.interval; e.Bounded() {
+		ratio := math.Log(e.Hi/e.Lo) / 2 / math.Log(t.ratio())
 		need = max(need, safety*rounds*(ratio*ratio-1))
 	}
-	return Effect{Ratio: t.ratio(), Lo: t.lo, Hi: t.hi}.forecast(need, len(t.cell))
+	return t.effect().forecast(need, len(t.cell))
 }
 
 // safety pads an estimate by the square-root law so that it is enough in four of five cases; without it, it is enough

@@ -49,6 +49,6 @@ func TestTotalForecast(t *testing.T) {
 		total.add(1.2, 1)
 	}
 	assert.Equal(t, &Forecast{Kind: Decision, Rounds: 50}, total.forecast(), "the next look")
-	total.lo, total.hi = 0.8, 1.8
+	total.interval = Effect{Lo: 0.8, Hi: 1.8}
 	assert.Equal(t, &Forecast{Kind: Decision, Rounds: 300}, total.forecast())
 }

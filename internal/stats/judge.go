@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// Design holds what is fixed before the first sample.
+// Design holds what is fixed before the first sample. Sessions, Relative and PairedSamples use only Alpha, Margin,
+// Precision, Comparisons (which is not 0 there), Rate and Amount.
 type Design struct {
 	Seed      uint64
 	Cells     []string // the content of each cell, without its name; sorting these gives the canonical order
@@ -31,6 +32,19 @@ type Design struct {
 	Amount      bool // the compared figure is not a time; see Verdict
 }
 
+// alpha is the error of each comparison.
+func (d Design) alpha() float64 { return d.Alpha / float64(d.Comparisons) }
+
+func (d Design) grid() grid { return gridFor(d.Precision) }
+
+// open returns the verdict after this number of rounds, before any figure is known.
+func (d Design) open(rounds int) Verdict {
+	return Verdict{
+		Kind: CantTell, Typical: Effect{Ratio: 1, Hi: math.MaxFloat64}, Rounds: rounds,
+		Margin: d.Margin, Step: 1 / float64(d.grid()), Rate: d.Rate, Amount: d.Amount,
+	}
+}
+
 // Contrast is a comparison of two cells other than the baseline, declared before the first sample. Both are in the same
 // block. Cell B is judged against cell A.
 type Contrast struct{ A, B int }
@@ -42,8 +56,7 @@ const totalShare = 0.2
 type Judge struct {
 	design      Design
 	order       order
-	live        []int // cells other than the baseline and the control, in canonical order
-	grid        grid
+	live        []int        // cells other than the baseline and the control, in canonical order
 	comparisons []comparison // by cell, the control last; the baseline's is empty
 	contrasts   []comparison
 	gone        map[int]bool // cells that cannot be run
@@ -72,19 +85,13 @@ func (c comparison) add(cell, base, duplicate float64) {
 // effect returns the typical effect. An estimate outside the interval is moved to its end: a ratio that was ruled out
 // is not shown as the likeliest.
 func (c comparison) effect() Effect {
-	lo, hi := c.typical.ends()
-	return Effect{Ratio: max(lo, min(hi, c.typical.ratio())), Lo: lo, Hi: hi}
-}
-
-func (c comparison) totalEffect() Effect {
-	lo, hi := c.total.ends()
-	return Effect{Ratio: c.total.ratio(), Lo: lo, Hi: hi}
+	e := c.typical.ends()
+	e.Ratio = max(e.Lo, min(e.Hi, c.typical.ratio()))
+	return e
 }
 
 // differs reports whether either interval leaves out 1. It computes no estimate.
-func (c comparison) differs() bool {
-	return outside(c.typical.ends()) || outside(c.total.ends())
-}
+func (c comparison) differs() bool { return c.typical.ends().differs() || c.total.interval.differs() }
 
 // NewJudge returns an error for cells that cannot be compared: fewer than two, two equal ones, contrasts that do not fit.
 func NewJudge(d Design) (*Judge, error) {
@@ -100,10 +107,10 @@ func NewJudge(d Design) (*Judge, error) {
 	}
 	// A cell leaves when its interval is as narrow as the precision, which must be enough to decide.
 	d.Precision = min(d.Precision, d.Margin)
+	d.Comparisons = max(d.Comparisons, len(d.Cells)+len(d.Contrasts))
 	r := &Judge{
 		design:      d,
 		order:       order{seed: d.Seed, baseline: d.Baseline, control: len(d.Cells)},
-		grid:        gridFor(d.Precision),
 		comparisons: make([]comparison, len(d.Cells)+1),
 		gone:        map[int]bool{},
 	}
@@ -113,20 +120,18 @@ func NewJudge(d Design) (*Judge, error) {
 	if err := r.order.join(d.Contrasts); err != nil {
 		return nil, err
 	}
-	for cell := range d.Cells {
-		if cell != d.Baseline {
+	for cell := range r.comparisons {
+		if cell == d.Baseline {
+			continue
+		}
+		r.comparisons[cell] = newComparison(d.alpha(), d.grid())
+		if cell != r.Control() {
 			r.live = append(r.live, cell)
 		}
 	}
 	slices.SortFunc(r.live, func(a, b int) int { return strings.Compare(d.Cells[a], d.Cells[b]) })
-	alpha := d.Alpha / float64(max(d.Comparisons, len(d.Cells)+len(d.Contrasts)))
-	for cell := range r.comparisons {
-		if cell != d.Baseline {
-			r.comparisons[cell] = newComparison(alpha, r.grid)
-		}
-	}
 	for range d.Contrasts {
-		r.contrasts = append(r.contrasts, newComparison(alpha, r.grid))
+		r.contrasts = append(r.contrasts, newComparison(d.alpha(), d.grid()))
 	}
 	return r, nil
 }
@@ -150,6 +155,8 @@ func checkContrasts(d Design) error {
 // Control returns the cell number of the baseline's duplicate.
 func (r *Judge) Control() int { return len(r.design.Cells) }
 
+func (r *Judge) control() comparison { return r.comparisons[r.Control()] }
+
 // Rounds returns the number of rounds added so far.
 func (r *Judge) Rounds() int { return r.rounds }
 
@@ -165,11 +172,8 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 			return fmt.Errorf("round %d: sample %d took %v seconds: a time must be positive and finite", r.rounds, i, s)
 		}
 	}
-	took := make([]float64, len(r.comparisons)) // by cell
 	for _, block := range round {
-		for cell := range took {
-			took[cell] = math.NaN()
-		}
+		took := map[int]float64{} // by cell
 		for i, cell := range block {
 			took[cell] = seconds[i]
 		}
@@ -184,7 +188,8 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 			}
 		}
 		for i, c := range r.design.Contrasts {
-			if a, b := took[c.A], took[c.B]; !math.IsNaN(a) && !math.IsNaN(b) {
+			a, sampled := took[c.A]
+			if b, both := took[c.B]; sampled && both {
 				r.contrasts[i].add(b, a, math.NaN())
 			}
 		}
@@ -192,17 +197,17 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 	}
 	r.rounds++
 	if r.rounds == r.design.Rounds {
-		for cell, c := range r.comparisons {
-			if cell != r.design.Baseline {
-				c.total.end()
-			}
-		}
-		for _, c := range r.contrasts {
+		for _, c := range r.all() {
 			c.total.end()
 		}
 	}
 	r.live = slices.DeleteFunc(r.live, r.settled)
 	return nil
+}
+
+// all returns all comparisons.
+func (r *Judge) all() []comparison {
+	return slices.Concat(r.comparisons[:r.design.Baseline], r.comparisons[r.design.Baseline+1:], r.contrasts)
 }
 
 // Leave leaves out a cell from now on, for example one that cannot be run.
@@ -225,8 +230,7 @@ func (r *Judge) Done() bool {
 
 // waits reports whether a comparison would be "no difference" if the control's interval were narrow enough.
 func (r *Judge) waits() bool {
-	same := func(c comparison) bool { return c.typical != nil && c.typicalKind(r.design.Margin) == Same }
-	return slices.ContainsFunc(r.comparisons[:r.Control()], same) || slices.ContainsFunc(r.contrasts, same)
+	return slices.ContainsFunc(r.all(), func(c comparison) bool { return c.typical.ends().kind(r.design.Margin) == Same })
 }
 
 // settled reports whether a cell is sampled enough, also for its contrasts.
@@ -248,33 +252,25 @@ func (r *Judge) enough(c comparison) bool {
 	if r.design.Rounds > 0 || c.total.looks == 0 {
 		return false
 	}
-	lo, hi := c.typical.ends()
-	narrow := hi <= lo*(1+r.design.Precision) || Effect{Lo: lo, Hi: hi}.within(r.design.Margin)
-	return narrow && !r.doubtful(c)
-}
-
-// typicalKind returns the kind of verdict that follows from the typical effect alone. It computes no estimate.
-func (c comparison) typicalKind(margin float64) Kind {
-	lo, hi := c.typical.ends()
-	return Effect{Lo: lo, Hi: hi}.kind(margin)
+	e := c.typical.ends()
+	return (e.Hi <= e.Lo*(1+r.design.Precision) || e.within(r.design.Margin)) && !r.doubtful(c)
 }
 
 // doubtful reports whether a verdict of "no difference" would hide a probable difference of the total.
 func (r *Judge) doubtful(c comparison) bool {
-	return c.typicalKind(r.design.Margin) == Same && c.total.differs(r.design.Margin)
+	return c.typical.ends().kind(r.design.Margin) == Same && c.total.differs(r.design.Margin)
 }
 
 // unsound reports whether the baseline differs from its own duplicate.
 func (r *Judge) unsound() bool {
-	control := r.comparisons[r.Control()]
-	lo, hi := control.typical.ends()
-	return control.differs() || lo > hi
+	e := r.control().typical.ends()
+	return r.control().differs() || e.Lo > e.Hi
 }
 
 // controlled reports whether the control's interval is at most as wide as ± margin.
 func (r *Judge) controlled() bool {
-	lo, hi := r.comparisons[r.Control()].typical.ends()
-	return hi-lo <= 2*r.design.Margin+rounding
+	e := r.control().typical.ends()
+	return e.Hi-e.Lo <= 2*r.design.Margin+rounding
 }
 
 // Verdicts returns the verdict on every cell, in the order of the design; the baseline's is empty. roundSeconds is the
@@ -298,15 +294,35 @@ func (r *Judge) Contrasts(roundSeconds float64) []Verdict {
 	return verdicts
 }
 
+// ControlVerdict returns the verdict on the baseline's duplicate, judged by itself: any kind but Same means that this
+// run cannot support verdicts, not yet or not at all.
+func (r *Judge) ControlVerdict() Verdict {
+	v := r.measured(r.control())
+	if v.Kind == CantTell {
+		v.Forecast = r.forecast(r.control())
+	}
+	return v
+}
+
+// measured returns the verdict that follows from the two effects of a comparison alone.
+func (r *Judge) measured(c comparison) Verdict {
+	v := r.design.open(len(c.typical.rounds))
+	v.Typical = c.effect()
+	if c.total.looks > 0 {
+		v.Total = new(c.total.effect())
+	}
+	v.Kind = v.judged()
+	return v
+}
+
 // verdict judges a comparison by its two effects, and then checks the control. A claim of a difference does not need a
 // narrow control: a wide one only makes such claims rarer.
 func (r *Judge) verdict(c comparison) Verdict {
 	v := r.measured(c)
-	control := r.comparisons[r.Control()]
 	switch {
 	case r.unsound():
 		v.Kind = CantTell
-		v.Reason = "the baseline differs from its own duplicate: " + v.control(control)
+		v.Reason = "the baseline differs from its own duplicate: " + v.control(r.control())
 	case v.Typical.Lo > v.Typical.Hi:
 		v.Kind = CantTell
 		v.Reason = "the ratio to the baseline changed during the run"
@@ -317,8 +333,8 @@ func (r *Judge) verdict(c comparison) Verdict {
 	case v.Kind == Same && !r.controlled():
 		v.Kind = CantTell
 		v.Reason = "the control is not settled yet"
-		if control.effect().Bounded() {
-			v.Reason += ": " + v.control(control)
+		if r.control().typical.ends().Bounded() {
+			v.Reason += ": " + v.control(r.control())
 		}
 		v.Forecast = r.forecast(c)
 	case v.Kind == CantTell:

@@ -20,17 +20,21 @@ func sortedValues(t *rapid.T) []float64 {
 	return values
 }
 
+// means returns all means of two values, a value with itself included, in ascending order.
+func means(values []float64) (means []float64) {
+	for i := range values {
+		for j := range i + 1 {
+			means = append(means, (values[i]+values[j])/2)
+		}
+	}
+	slices.Sort(means)
+	return means
+}
+
 func TestHodgesLehmannIsTheMedianOfMeans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := sortedValues(t)
-		var means []float64
-		for i := range values {
-			for j := range i + 1 {
-				means = append(means, (values[i]+values[j])/2)
-			}
-		}
-		slices.Sort(means)
-		require.InDelta(t, median(means), hodgesLehmann(values), 1e-15)
+		require.InDelta(t, median(means(values)), hodgesLehmann(values), 1e-15)
 	})
 }
 

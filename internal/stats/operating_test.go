@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,22 +15,15 @@ func TestEqualCells(t *testing.T) {
 	withReplays(t, 60, 200, func(t *testing.T, replays int) {
 		const cells = 8
 		all := traces(t, "*.seq?.*.csv")
-		wrong, same, judged := 0, 0, 0
-		for k := range replays {
+		same, judged := 0, 0
+		wrong := count(replays, func(k int) bool {
 			r := newRace(t, design(uint64(k), cells))
 			run(t, r, start(all, k, replays), equal(cells), 60)
-			any := false
-			for _, v := range r.Verdicts(0)[1:] {
-				any = any || claims(v)
-				judged++
-				if v.Kind == Same {
-					same++
-				}
-			}
-			if any {
-				wrong++
-			}
-		}
+			verdicts := r.Verdicts(0)[1:]
+			judged += len(verdicts)
+			same += count(len(verdicts), func(i int) bool { return verdicts[i].Kind == Same })
+			return slices.ContainsFunc(verdicts, claims)
+		})
 		t.Logf("%d of %d runs of %d equal cells wrong; %d of %d cells judged the same", wrong, replays, cells, same, judged)
 		assert.LessOrEqual(t, wrong*100, 2*replays)
 		assert.GreaterOrEqual(t, same, judged*70/100)
@@ -55,21 +49,16 @@ func TestPower(t *testing.T) {
 			{"hog.seq?.*.csv", 2, 1.02, 60, 80},
 		} {
 			all := traces(t, c.traces)
-			found, rounds := 0, 0
-			for k := range replays {
-				ratios := equal(c.cells)
-				ratios[1+k%(c.cells-1)] = c.ratio
+			rounds := 0
+			found := count(replays, func(k int) bool {
+				ratios, cell := equal(c.cells), 1+k%(c.cells-1)
+				ratios[cell] = c.ratio
 				r := newRace(t, design(uint64(k), c.cells))
 				run(t, r, start(all, k, replays), ratios, c.budget)
-				for cell, v := range r.Verdicts(0) {
-					if ratios[cell] != 1 {
-						rounds += v.Rounds
-						if v.Kind == Slower && c.ratio > 1 || v.Kind == Faster && c.ratio < 1 {
-							found++
-						}
-					}
-				}
-			}
+				v := r.Verdicts(0)[cell]
+				rounds += v.Rounds
+				return v.Kind == Slower && c.ratio > 1 || v.Kind == Faster && c.ratio < 1
+			})
 			t.Logf("%s: ratio %.3f among %d cells in %.0f s: found in %.1f%%, after %d rounds on average",
 				c.traces, c.ratio, c.cells, c.budget, 100*float64(found)/float64(replays), rounds/replays)
 			assert.GreaterOrEqual(t, found*100, c.found*replays, "%+v", c)
@@ -83,18 +72,13 @@ func TestRecordedTwoPercent(t *testing.T) {
 	found, all := 0, recordings(t, "*.ab2.*.csv")
 	for _, recording := range all {
 		s := newSequence(0.04, gridFor(0.02))
-		for k := 0; k+1 < len(recording); k += 2 {
-			a, b := recording[k], recording[k+1]
-			if a.label == "B" {
-				a, b = b, a
-			}
-			s.add(math.Log(b.wall/a.wall), math.NaN())
+		for _, p := range labelled(recording) {
+			s.add(math.Log(p[1].wall/p[0].wall), math.NaN())
 		}
-		lo, hi := s.ends()
-		t.Logf("%.4f [%.3f, %.3f] in %d rounds", s.ratio(), lo, hi, len(s.rounds))
-		assert.LessOrEqual(t, lo, 1.02)
-		assert.GreaterOrEqual(t, hi, 1.02)
-		if lo > 1 {
+		e := s.ends()
+		t.Logf("%.4f [%.3f, %.3f] in %d rounds", s.ratio(), e.Lo, e.Hi, len(s.rounds))
+		assert.True(t, e.holds(1.02))
+		if e.Lo > 1 {
 			found++
 		}
 	}
@@ -117,25 +101,19 @@ func TestCoverage(t *testing.T) {
 func coverage(t *testing.T, replays int, precision float64, interval func(*Judge, Effect) Effect) (covered int) {
 	const cells = 6
 	all := traces(t, "*.seq?.*.csv")
-	for k := range replays {
+	return count(replays, func(k int) bool {
 		ratios := append(drawn(uint64(k), cells), 1)
 		d := design(uint64(k), cells)
 		d.Precision, d.Margin = precision, precision
 		r := newRace(t, d)
 		run(t, r, start(all, k, replays), ratios, 60)
-		ok := true
-		for cell, truth := range ratios {
-			if cell == d.Baseline {
-				continue
+		for cell, c := range r.comparisons {
+			if cell != d.Baseline && !(interval(r, c.effect()).holds(ratios[cell]) && c.total.interval.holds(ratios[cell])) {
+				return false
 			}
-			e, total := interval(r, r.comparisons[cell].effect()), r.comparisons[cell].totalEffect()
-			ok = ok && e.Lo <= truth && truth <= e.Hi && total.Lo <= truth && truth <= total.Hi
 		}
-		if ok {
-			covered++
-		}
-	}
-	return covered
+		return true
+	})
 }
 
 // forecasts counts how forecasts turned out.
@@ -151,9 +129,8 @@ type forecasts struct {
 // forecast based on it is seldom enough.
 func TestMoreRounds(t *testing.T) {
 	withReplays(t, 2, 7, func(t *testing.T, replays int) { // of each seven
-		all, kinds, number := forecasts{}, map[string]*forecasts{}, 0
+		all, number := forecasts{}, 0
 		for _, kind := range []string{"nat.seqp", "nat.sequ", "hog.seqp", "hog.sequ", "nat.mem", "hog.mem"} {
-			kinds[kind] = &forecasts{}
 			for _, seconds := range traces(t, kind+".*.csv") {
 				for k := range 2 {
 					for _, ratios := range [][]float64{{1, 1, 1.01, 1.02, 0.985, 1.03}, {1, 1.015}, {1, 1.03}, {1, 1.1}} {
@@ -164,15 +141,13 @@ func TestMoreRounds(t *testing.T) {
 							d := design(uint64(k), len(ratios))
 							d.Comparisons = 2 * len(ratios) // of two figures
 							n := &noise{seconds: seconds, at: k * len(seconds) / 2}
-							kinds[kind].follow(t, newRace(t, d), n, ratios, at)
+							all.follow(t, newRace(t, d), n, ratios, at)
 						}
 					}
 				}
 			}
-			all.add(*kinds[kind])
-			t.Logf("%s: %+v", kind, *kinds[kind])
+			t.Logf("with %s: %+v", kind, all)
 		}
-		t.Logf("all: %+v", all)
 		chance := 0 // per cent
 		if replays < 7 {
 			chance = 10
@@ -182,14 +157,6 @@ func TestMoreRounds(t *testing.T) {
 		assert.LessOrEqual(t, 100*all.enough, 90*all.numbers)
 		assert.GreaterOrEqual(t, 100*all.fair, (95-chance)*all.numbers)
 	})
-}
-
-func (f *forecasts) add(more forecasts) {
-	f.decided += more.decided
-	f.given += more.given
-	f.numbers += more.numbers
-	f.enough += more.enough
-	f.fair += more.fair
 }
 
 // follow takes the given number of rounds, and then more until it is clear whether the forecasts were right.

@@ -15,7 +15,7 @@ import (
 // 5%. The interval of the totals is that of a single look.
 // No control guards this verdict: it would not show that the method finds a difference where there is none, for example
 // because the order itself matters. The verdict does not hold if pairs are taken until something is found.
-func PairedSamples(cell, base []float64, d SessionsDesign) Verdict {
+func PairedSamples(cell, base []float64, d Design) Verdict {
 	v := d.open(len(cell))
 	if len(cell) == 0 {
 		return v
@@ -25,11 +25,10 @@ func PairedSamples(cell, base []float64, d SessionsDesign) Verdict {
 		logs[i] = math.Log(cell[i] / base[i])
 	}
 	slices.Sort(logs)
-	g := gridFor(d.Precision)
-	v.Typical = signedRankEffect(logs, (1-totalShare)*d.alpha(), g)
+	v.Typical = signedRankEffect(logs, (1-totalShare)*d.alpha(), d.grid())
 	total := totals{cell: cell, base: base, sumCell: sum(cell), sumBase: sum(base)}
-	lo, hi := flipEnds(cell, base, totalShare*d.alpha())
-	v.Total = &Effect{Ratio: total.ratio(), Lo: g.below(lo), Hi: g.above(hi)}
+	total.interval = d.grid().outward(flipEnds(cell, base, totalShare*d.alpha()))
+	v.Total = new(total.effect())
 	v.Kind = v.judged()
 	switch {
 	case v.Kind == Same && total.differs(d.Margin):
@@ -47,10 +46,10 @@ func signedRankEffect(logs []float64, alpha float64, g grid) Effect {
 	e := Effect{Ratio: math.Exp(hodgesLehmann(logs)), Hi: math.MaxFloat64}
 	means := len(logs) * (len(logs) + 1) / 2
 	if depth := signedRankDepth(len(logs), alpha/2); depth > 0 {
-		e.Lo = g.below(math.Exp(smallestSum(logs, depth) / 2))
-		e.Hi = g.above(math.Exp(smallestSum(logs, means+1-depth) / 2))
+		e.Lo = math.Exp(smallestSum(logs, depth) / 2)
+		e.Hi = math.Exp(smallestSum(logs, means+1-depth) / 2)
 	}
-	return e
+	return g.outward(e)
 }
 
 // signedRankDepth returns the greatest depth for which, with a probability of at most alpha, fewer than depth of the

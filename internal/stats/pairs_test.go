@@ -37,22 +37,11 @@ func TestSignedRankDepth(t *testing.T) {
 // differences of any size.
 func TestPairsFalseVerdicts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 9).Draw(t, "pairs")
-		sizes := make([]float64, n)
-		for i := range sizes {
-			sizes[i] = rapid.SampledFrom([]float64{0, 0.003, 0.01, 0.05, 0.3, 2}).Draw(t, "size")
-		}
-		logs, differ := make([]float64, n), 0
-		for signs := range 1 << n {
-			for i, size := range sizes {
-				logs[i] = size * float64(1-2*(signs>>i&1))
-			}
+		sizes := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.003, 0.01, 0.05, 0.3, 2}), 1, 9).Draw(t, "sizes")
+		assert.LessOrEqual(t, falseCalls(sizes, func(logs []float64) bool {
 			slices.Sort(logs)
-			if e := signedRankEffect(logs, 0.04, gridFor(0.02)); outside(e.Lo, e.Hi) {
-				differ++
-			}
-		}
-		assert.LessOrEqual(t, float64(differ), 0.04*float64(int(1)<<n))
+			return signedRankEffect(logs, 0.04, gridFor(0.02)).differs()
+		}), 0.04)
 	})
 }
 
@@ -67,14 +56,8 @@ func TestSignedRankEffect(t *testing.T) {
 		require.LessOrEqual(t, e.Lo, e.Ratio)
 		require.GreaterOrEqual(t, e.Hi, e.Ratio)
 		depth := signedRankDepth(len(logs), 0.025)
-		var means []float64
-		for i := range logs {
-			for j := range i + 1 {
-				means = append(means, (logs[i]+logs[j])/2)
-			}
-		}
-		slices.Sort(means)
-		lo, hi := math.Exp(means[depth-1]), math.Exp(means[len(means)-depth])
+		all := means(logs)
+		lo, hi := math.Exp(all[depth-1]), math.Exp(all[len(all)-depth])
 		assert.True(t, e.Lo <= lo+rounding && lo < e.Lo+1.001/float64(g), "%v %v", e.Lo, lo)
 		assert.True(t, e.Hi >= hi-rounding && hi > e.Hi-1.001/float64(g), "%v %v", e.Hi, hi)
 	})

@@ -7,41 +7,39 @@ import "math"
 // Sessions, needs no allowance for it. A cause that slows the cell and the baseline equally makes no difference here.
 // Each run has its own intervals at half of the error rate, and the interval of the quotient goes from the least to the
 // greatest quotient that they allow.
-func Relative(aCell, aBase, bCell, bBase []float64, d SessionsDesign) Verdict {
+func Relative(aCell, aBase, bCell, bBase []float64, d Design) Verdict {
 	a, b := d.pairs(aCell, aBase), d.pairs(bCell, bBase)
-	v := d.open(min(len(aCell), len(bCell)))
-	g := gridFor(d.Precision)
+	v, g := d.open(min(len(aCell), len(bCell))), d.grid()
 	for _, run := range []struct {
 		name string
 		comparison
 	}{{"A", a}, {"B", b}} {
-		if lo, hi := run.typical.ends(); lo > hi {
+		if e := run.typical.ends(); e.Lo > e.Hi {
 			v.Reason = "the ratio to the baseline changed during run " + run.name
 			return v
 		}
 	}
-	v.Typical = quotient(b.effect(), a.effect(), g)
+	v.Typical = g.quotient(b.effect(), a.effect())
 	if a.total.looks > 0 && b.total.looks > 0 {
-		total := quotient(b.totalEffect(), a.totalEffect(), g)
-		v.Total = &total
+		v.Total = new(g.quotient(b.total.effect(), a.total.effect()))
 	}
 	v.Kind = v.judged()
-	if v.Kind == Same && v.Total != nil && quotient(b.total.doubted(), a.total.doubted(), g).doubts(d.Margin) {
+	if v.Kind == Same && v.Total != nil && g.quotient(b.total.doubted(), a.total.doubted()).doubts(d.Margin) {
 		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
 	}
 	return v
 }
 
 // pairs returns one run's comparison, at half of the error rate.
-func (d SessionsDesign) pairs(cell, base []float64) comparison {
-	c := newComparison(d.alpha()/2, gridFor(d.Precision))
+func (d Design) pairs(cell, base []float64) comparison {
+	c := newComparison(d.alpha()/2, d.grid())
 	for i := range cell {
 		c.add(cell[i], base[i], math.NaN())
 	}
 	return c
 }
 
-// quotient returns the effect b divided by the effect a, rounded outward. An end that is not bounded stays so.
-func quotient(b, a Effect, g grid) Effect {
-	return Effect{Ratio: b.Ratio / a.Ratio, Lo: g.below(b.Lo / a.Hi), Hi: g.above(b.Hi / a.Lo)}
+// quotient returns the effect b divided by the effect a, rounded outward.
+func (g grid) quotient(b, a Effect) Effect {
+	return g.outward(Effect{Ratio: b.Ratio / a.Ratio, Lo: b.Lo / a.Hi, Hi: b.Hi / a.Lo})
 }

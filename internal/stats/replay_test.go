@@ -18,11 +18,11 @@ import (
 
 // recorded is one sample of a recording; testdata/noise/README.md has the columns.
 type recorded struct {
-	round, slot int
-	label       string
-	wall, wait  float64 // seconds
-	canary      float64 // seconds
-	others      float64 // share of the CPUs that it may run on: CPU 1, or both where it is not pinned
+	round      int
+	label      string
+	wall, wait float64 // seconds
+	canary     float64 // seconds
+	others     float64 // share of the CPUs that it may run on: CPU 1, or both where it is not pinned
 }
 
 // withReplays runs a test with few replays, which take less than a second, and by `make ci-long` with all. Replays give the same
@@ -90,17 +90,27 @@ func readRecording(t testing.TB, path string) []recorded {
 			taken += (column(row, "busy"+cpu) + column(row, "steal"+cpu)) / 100 // ticks
 		}
 		samples = append(samples, recorded{
-			round: int(column(row, "i")),
-			slot:  int(column(row, "slot")),
-			label: row[slices.Index(rows[0], "lab")],
-			wall:  column(row, "wall") / 1e9,
-			wait:  column(row, "wait") / 1e9,
-
+			round:  int(column(row, "i")),
+			label:  row[slices.Index(rows[0], "lab")],
+			wall:   column(row, "wall") / 1e9,
+			wait:   column(row, "wait") / 1e9,
 			canary: column(row, "can") / 1e9,
 			others: taken / (column(row, "wall") / 1e9 * float64(len(cpus))),
 		})
 	}
 	return samples
+}
+
+// labelled returns the pairs of a recording, label A first.
+func labelled(recording []recorded) (pairs [][2]recorded) {
+	for pair := range slices.Chunk(recording[:len(recording)/2*2], 2) {
+		p := [2]recorded(pair)
+		if p[0].label == "B" {
+			p[0], p[1] = p[1], p[0]
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs
 }
 
 // noise replays the seconds of equal work from a given place, and starts again at the end.
@@ -189,6 +199,18 @@ func drawn(seed uint64, cells int) []float64 {
 	}
 	return ratios
 }
+
+// count returns how many of n replays have a property.
+func count(n int, has func(replay int) bool) (having int) {
+	for replay := range n {
+		if has(replay) {
+			having++
+		}
+	}
+	return having
+}
+
+func (e Effect) holds(truth float64) bool { return e.Lo <= truth && truth <= e.Hi }
 
 // claims reports whether a verdict says that the cell differs.
 func claims(v Verdict) bool { return v.Kind == Slower || v.Kind == Faster || v.Kind == Mixed }

@@ -72,12 +72,12 @@ func printRounds(b *testing.B, name string, seconds []float64, cells int, effect
 				b.Fatal(err)
 			}
 			pairs = append(pairs, math.Log(took[cells]/took[0]))
-			if claimed = outside(r.comparisons[1].typical.ends()) && !r.unsound(); claimed {
+			if claimed = r.comparisons[1].typical.ends().differs() && !r.unsound(); claimed {
 				rounds, times = append(rounds, float64(round)), append(times, elapsed)
 			}
 		}
-		if lo, hi := r.comparisons[1].typical.ends(); lo > 0 && hi < math.MaxFloat64 {
-			widths = append(widths, math.Expm1(math.Log(hi/lo)/2))
+		if e := r.comparisons[1].typical.ends(); e.Bounded() {
+			widths = append(widths, math.Expm1(math.Log(e.Hi/e.Lo)/2))
 		}
 	}
 	slices.Sort(pairs)

@@ -12,32 +12,6 @@ type Session struct {
 	Canary  []float64 // seconds of a fixed loop before each sample; empty: not known
 }
 
-// SessionsDesign holds what is fixed before cells of two runs are compared.
-type SessionsDesign struct {
-	Comparisons int     // that share Alpha
-	Alpha       float64 // the probability of any false verdict: 0.05
-	Margin      float64 // a difference up to it is none: 0.02 is 2%
-	Precision   float64 // gives the steps of the ends, as in Design
-	Rate        bool    // the times are inverses of rates, and verdicts give rates
-	Amount      bool    // what is compared is no time; see Verdict
-}
-
-// alpha is the error of each comparison.
-func (d SessionsDesign) alpha() float64 { return d.Alpha / float64(d.Comparisons) }
-
-// open returns the verdict after this number of rounds, before any figure is known.
-func (d SessionsDesign) open(rounds int) Verdict {
-	return Verdict{
-		Kind:    CantTell,
-		Typical: Effect{Ratio: 1, Hi: math.MaxFloat64},
-		Rounds:  rounds,
-		Margin:  d.Margin,
-		Step:    1 / float64(gridFor(d.Precision)),
-		Rate:    d.Rate,
-		Amount:  d.Amount,
-	}
-}
-
 const (
 	// sessionParts is the number of parts into which a session is divided. With 6 or 8 parts more differences are
 	// found, but false verdicts rise to 7% and 11% in some of the replays of testdata/noise that 4 parts keep at 5%:
@@ -81,7 +55,7 @@ const (
 // With several sessions each, the logarithms of the pairs' ratios are the samples, and the interval is Student's for
 // their mean: how much sessions differ is measured, not assumed. Four pairs of sessions find 20% in at least half of
 // the replays of 17 of the 28 recordings; one pair, of 5.
-func Sessions(a, b []Session, d SessionsDesign) Verdict {
+func Sessions(a, b []Session, d Design) Verdict {
 	v := d.open(0)
 	enough := len(a) == 1 || len(a) >= FewestPairs
 	for i := range a {
@@ -96,10 +70,9 @@ func Sessions(a, b []Session, d SessionsDesign) Verdict {
 	if len(a) == 1 {
 		judge = partsEffect
 	}
-	g := gridFor(d.Precision)
+	g := d.grid()
 	v.Typical = judge(a, b, Median, (1-totalShare)*d.alpha(), g)
-	total := judge(a, b, Mean, totalShare*d.alpha(), g)
-	v.Total = &total
+	v.Total = new(judge(a, b, Mean, totalShare*d.alpha(), g))
 	v.Kind = v.judged()
 	if reason := otherConditions(a[0], b[0], v); len(a) == 1 && reason != "" {
 		v.Kind, v.Reason = CantTell, reason
@@ -130,8 +103,9 @@ func partsEffect(a, b []Session, figure func([]float64) float64, alpha float64, 
 
 // around returns the effect for a logarithm and the half width of its interval, rounded outward.
 func around(log, width float64, g grid) Effect {
-	lo, hi := g.below(math.Exp(log-width)), g.above(math.Exp(log+width))
-	return Effect{Ratio: max(lo, min(hi, math.Exp(log))), Lo: lo, Hi: hi}
+	e := g.outward(Effect{Lo: math.Exp(log - width), Hi: math.Exp(log + width)})
+	e.Ratio = max(e.Lo, min(e.Hi, math.Exp(log)))
+	return e
 }
 
 // partsMean returns the logarithm of the mean figure of a session's parts, and its standard error.

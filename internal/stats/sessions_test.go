@@ -49,9 +49,7 @@ func sessionPairs(t testing.TB, s shape) (pairs [][2]Session) {
 				for place := range places * places {
 					fromA := place % places * (len(a) - s.length) / (places - 1)
 					fromB := place / places * (len(b) - s.length) / (places - 1)
-					pairs = append(pairs, [2]Session{
-						session(a, fromA, s.length, s.step), session(b, fromB, s.length, s.step),
-					})
+					pairs = append(pairs, [2]Session{session(a, fromA, s.length, s.step), session(b, fromB, s.length, s.step)})
 				}
 			}
 		}
@@ -69,10 +67,10 @@ func (s Session) times(ratio float64) Session {
 }
 
 // one compares one session of each.
-func one(a, b Session, d SessionsDesign) Verdict { return Sessions([]Session{a}, []Session{b}, d) }
+func one(a, b Session, d Design) Verdict { return Sessions([]Session{a}, []Session{b}, d) }
 
-func ofSessions() SessionsDesign {
-	return SessionsDesign{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02}
+func ofSessions() Design {
+	return Design{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02}
 }
 
 // replayed calls f with k pairs of sessions of one length, cut in turn from label A of a recording at all places where
@@ -140,12 +138,8 @@ func TestEqualSessions(t *testing.T) {
 // Sessions of different recordings of a kind, minutes apart and of any length.
 func TestSessionsOfDifferentRecordings(t *testing.T) {
 	for _, s := range shapes {
-		wrong, pairs := 0, sessionPairs(t, s)
-		for _, pair := range pairs {
-			if claims(one(pair[0], pair[1], ofSessions())) {
-				wrong++
-			}
-		}
+		pairs := sessionPairs(t, s)
+		wrong := count(len(pairs), func(i int) bool { return claims(one(pairs[i][0], pairs[i][1], ofSessions())) })
 		assert.LessOrEqual(t, 100*wrong, 5*len(pairs), "%v", s)
 	}
 }
@@ -156,30 +150,29 @@ func TestNaiveSessions(t *testing.T) {
 	for name, c := range map[string]struct {
 		pairs   int
 		lengths []int
-		judge   func(a, b []Session) Verdict
+		judge   func(a, b []Session) Effect
 	}{
-		"samples taken for independent": {1, []int{40}, func(a, b []Session) Verdict {
-			e := independent(a[0].Seconds, b[0].Seconds)
-			return Verdict{Kind: e.kind(d.Margin)}
+		"samples taken for independent": {1, []int{40}, func(a, b []Session) Effect {
+			return independent(a[0].Seconds, b[0].Seconds)
 		}},
-		"no allowance between sessions": {1, []int{40}, func(a, b []Session) Verdict {
+		"no allowance between sessions": {1, []int{40}, func(a, b []Session) Effect {
 			logA, errorA := partsMean(a[0].Seconds, Median)
 			logB, errorB := partsMean(b[0].Seconds, Median)
-			e := around(logB-logA, student(d.Alpha, sessionParts-1)*math.Hypot(errorA, errorB), gridFor(d.Precision))
-			return Verdict{Kind: e.kind(d.Margin)}
+			return around(logB-logA, student(d.Alpha, sessionParts-1)*math.Hypot(errorA, errorB), d.grid())
 		}},
-		"pairs taken for one session": {4, lengths, func(a, b []Session) Verdict {
+		"pairs taken for one session": {4, lengths, func(a, b []Session) Effect {
 			var joined [2][]float64
 			for i := range a {
 				joined[0], joined[1] = append(joined[0], a[i].Seconds...), append(joined[1], b[i].Seconds...)
 			}
-			e := independent(joined[0], joined[1])
-			return Verdict{Kind: e.kind(d.Margin)}
+			return independent(joined[0], joined[1])
 		}},
 	} {
 		worst := 0.0
 		eachRecording(t, func(_ *testing.T, recording []recorded) {
-			share, _ := falseShare(recording, c.pairs, c.lengths, c.judge)
+			share, _ := falseShare(recording, c.pairs, c.lengths, func(a, b []Session) Verdict {
+				return Verdict{Kind: c.judge(a, b).kind(d.Margin)}
+			})
 			worst = max(worst, share)
 		})
 		assert.Greater(t, worst, 0.05, name)
@@ -188,19 +181,10 @@ func TestNaiveSessions(t *testing.T) {
 
 // independent returns Welch's interval on log times, with an allowance of 1%.
 func independent(a, b []float64) Effect {
-	moments := func(seconds []float64) (m, squaredError float64) {
-		for _, s := range seconds {
-			m += math.Log(s) / float64(len(seconds))
-		}
-		for _, s := range seconds {
-			squaredError += (math.Log(s) - m) * (math.Log(s) - m)
-		}
-		return m, squaredError / float64(len(seconds)*(len(seconds)-1))
-	}
-	meanA, errorA := moments(a)
-	meanB, errorB := moments(b)
-	width := 1.96*math.Sqrt(errorA+errorB) + math.Log1p(0.01)
-	difference := meanB - meanA
+	logA, logB := logarithms(a), logarithms(b)
+	standardError := func(logs []float64) float64 { return StandardDeviation(logs) / math.Sqrt(float64(len(logs))) }
+	width := 1.96*math.Hypot(standardError(logA), standardError(logB)) + math.Log1p(0.01)
+	difference := Mean(logB) - Mean(logA)
 	return Effect{Ratio: math.Exp(difference), Lo: math.Exp(difference - width), Hi: math.Exp(difference + width)}
 }
 
@@ -249,37 +233,31 @@ func steady(seed uint64, rounds int) Session {
 }
 
 func TestSessionsWords(t *testing.T) {
-	words := func(change func(b *Session)) string {
+	words := func(changes ...func(b *Session)) string {
 		a, b := steady(1, 60), steady(2, 60)
-		change(&b)
+		for _, change := range changes {
+			change(&b)
+		}
 		return one(a, b, ofSessions()).String()
 	}
-	assert.Regexp(t, `^slower: \+1\d% to \+2\d%, 60 rounds$`, words(func(b *Session) { *b = b.times(1.2) }))
-	assert.Regexp(t, `^faster: −2\d% to −1\d%, 60 rounds$`, words(func(b *Session) { *b = b.times(0.8) }))
-	assert.Regexp(t, `^can't tell: −\d\.\d% to \+\d\.\d%$`, words(func(*Session) {}))
+	times := func(ratio float64) func(*Session) { return func(b *Session) { *b = b.times(ratio) } }
+	canary := func(seconds float64) func(*Session) {
+		return func(b *Session) { b.Canary = slices.Repeat([]float64{seconds}, 60) }
+	}
+	others := func(shares ...float64) func(*Session) {
+		return func(b *Session) { b.Others = slices.Repeat(shares, 60/len(shares)) }
+	}
+	assert.Regexp(t, `^slower: \+1\d% to \+2\d%, 60 rounds$`, words(times(1.2)))
+	assert.Regexp(t, `^faster: −2\d% to −1\d%, 60 rounds$`, words(times(0.8)))
+	assert.Regexp(t, `^can't tell: −\d\.\d% to \+\d\.\d%$`, words())
 	assert.Equal(t, "can't tell: too few rounds", words(func(b *Session) { *b = steady(2, 11) }))
-	assert.Equal(t, "can't tell: the machine itself was 3.0% slower: canary 134.0 µs in A, 138.0 µs in B",
-		words(func(b *Session) { b.Canary = slices.Repeat([]float64{138e-6}, 60) }))
-	assert.Equal(t, "can't tell: the machine itself was 3.0% faster: canary 134.0 µs in A, 130.0 µs in B",
-		words(func(b *Session) { b.Canary = slices.Repeat([]float64{130e-6}, 60) }))
-	assert.Equal(t, "can't tell: others took 1.0% of the CPU time in A, 43.5% in B", words(func(b *Session) {
-		for i := range b.Others {
-			b.Others[i] = 0.02 + 0.83*float64(i%2)
-		}
-	}))
-	assert.Regexp(t, `^slower: `, words(func(b *Session) { *b = b.times(1.3); b.Canary, b.Others = nil, nil }))
-	assert.Regexp(t, `^can't tell: others took 1.0% `, words(func(b *Session) {
-		*b = b.times(1.3)
-		b.Others = slices.Repeat([]float64{0.06}, 60)
-	}))
-	assert.Regexp(t, `^slower: \+3\d% to \+4\d%`, words(func(b *Session) { // five points of CPU time do not cause this
-		*b = b.times(1.4)
-		b.Others = slices.Repeat([]float64{0.06}, 60)
-		b.Canary = slices.Repeat([]float64{138e-6}, 60)
-	}))
-	assert.Regexp(t, `^can't tell: others took 1.0% `, words(func(b *Session) {
-		b.Others = slices.Repeat([]float64{1}, 60)
-	}))
+	assert.Equal(t, "can't tell: the machine itself was 3.0% slower: canary 134.0 µs in A, 138.0 µs in B", words(canary(138e-6)))
+	assert.Equal(t, "can't tell: the machine itself was 3.0% faster: canary 134.0 µs in A, 130.0 µs in B", words(canary(130e-6)))
+	assert.Equal(t, "can't tell: others took 1.0% of the CPU time in A, 43.5% in B", words(others(0.02, 0.85)))
+	assert.Regexp(t, `^slower: `, words(times(1.3), func(b *Session) { b.Canary, b.Others = nil, nil }))
+	assert.Regexp(t, `^can't tell: others took 1.0% `, words(times(1.3), others(0.06)))
+	assert.Regexp(t, `^slower: \+3\d% to \+4\d%`, words(times(1.4), others(0.06), canary(138e-6)), "five points of CPU time do not cause this")
+	assert.Regexp(t, `^can't tell: others took 1.0% `, words(others(1)))
 
 	// With a wide margin, a single session each can be judged the same.
 	wide := ofSessions()
@@ -350,13 +328,9 @@ func TestPartsEffect(t *testing.T) {
 	up, down := effect(a, b), effect(b, a)
 	assert.InDelta(t, 2, up.Ratio, 1e-12)
 	assert.InDelta(t, 0.5, down.Ratio, 1e-12)
-	for _, end := range [][2]float64{
-		{up.Lo, 2 * math.Exp(-width)},
-		{up.Hi, 2 * math.Exp(width)},
-		{down.Lo, 0.5 * math.Exp(-width)},
-		{down.Hi, 0.5 * math.Exp(width)},
-	} {
-		assert.InDelta(t, end[1], end[0], 0.003)
+	for _, e := range []Effect{up, down} {
+		assert.InDelta(t, e.Ratio*math.Exp(-width), e.Lo, 0.003)
+		assert.InDelta(t, e.Ratio*math.Exp(width), e.Hi, 0.003)
 	}
 	shuffled := slices.Clone(b)
 	shuffled[3], shuffled[13] = shuffled[13], shuffled[3]
@@ -396,7 +370,7 @@ func TestStudent(t *testing.T) {
 		alpha   float64
 		degrees int
 		want    float64
-	}{{0.05, 1, 12.706}, {0.05, 2, 4.303}, {0.01, 4, 4.604}, {0.05, 6, 2.447}, {0.05, 3, 3.182}, {0.01, 3, 5.841}, {0.001, 3, 12.924}, {0.05, 5, 2.571}, {0.05, 7, 2.365}} {
+	}{{0.05, 1, 12.706}, {0.05, 2, 4.303}, {0.001, 3, 12.924}, {0.01, 4, 4.604}, {0.05, 5, 2.571}, {0.05, 6, 2.447}} {
 		assert.InDelta(t, c.want, student(c.alpha, c.degrees), 6e-4, "%+v", c)
 	}
 }

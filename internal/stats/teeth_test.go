@@ -16,8 +16,8 @@ import (
 func TestBlockedOrder(t *testing.T) {
 	const replays, cells, rounds = 40, 4, 80
 	all := traces(t, "*.seq?.*.csv")
-	wrong := func(blocked bool) (wrong int) {
-		for k := range replays {
+	wrong := func(blocked bool) int {
+		return count(replays, func(k int) bool {
 			d := design(uint64(k), cells)
 			d.Rounds = rounds
 			r := newRace(t, d)
@@ -35,11 +35,8 @@ func TestBlockedOrder(t *testing.T) {
 				}
 				require.NoError(t, r.Add(round, samples))
 			}
-			if uncontrolled(r) {
-				wrong++
-			}
-		}
-		return wrong
+			return uncontrolled(r)
+		})
 	}
 	random, blocked := wrong(false), wrong(true)
 	t.Logf("false: %d in random order, %d in blocks, of %d", random, blocked, replays)
@@ -54,7 +51,7 @@ func TestPeriodTwo(t *testing.T) {
 		const cells, rounds = 3, 60
 		all := traces(t, "*.seq?.*.csv")
 		wrong := func(fixed bool) (wrong, claimed int) {
-			for k := range replays {
+			wrong = count(replays, func(k int) bool {
 				d := design(uint64(k), cells)
 				d.Rounds = rounds
 				r := newRace(t, d)
@@ -70,13 +67,11 @@ func TestPeriodTwo(t *testing.T) {
 					}
 					require.NoError(t, r.Add(round, samples))
 				}
-				if uncontrolled(r) {
-					wrong++
-				}
 				if slices.ContainsFunc(r.Verdicts(0), claims) {
 					claimed++
 				}
-			}
+				return uncontrolled(r)
+			})
 			return wrong, claimed
 		}
 		random, _ := wrong(false)
@@ -90,12 +85,7 @@ func TestPeriodTwo(t *testing.T) {
 
 // uncontrolled reports whether any equal cell seems to differ if the control is ignored.
 func uncontrolled(r *Judge) bool {
-	for cell := 1; cell < r.Control(); cell++ {
-		if r.comparisons[cell].differs() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.comparisons[1:r.Control()], comparison.differs)
 }
 
 // A test for one look is not valid for many looks.
@@ -103,8 +93,8 @@ func TestPeeking(t *testing.T) {
 	withReplays(t, 60, 200, func(t *testing.T, replays int) {
 		const rounds = 100
 		all := traces(t, "*.seq?.*.csv")
-		betting, peeking := 0, 0
-		for k := range replays {
+		betting := 0
+		peeking := count(replays, func(k int) bool {
 			d := design(uint64(k), 2)
 			d.Rounds = rounds
 			r := newRace(t, d)
@@ -112,17 +102,14 @@ func TestPeeking(t *testing.T) {
 			called := false
 			for !r.Done() {
 				runRound(t, r, n, nil)
-				if d := r.comparisons[1].typical.sorted; len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05 {
-					called = true
-				}
-			}
-			if called {
-				peeking++
+				d := r.comparisons[1].typical.sorted
+				called = called || len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05
 			}
 			if claims(r.Verdicts(0)[1]) {
 				betting++
 			}
-		}
+			return called
+		})
 		t.Logf("false: %d by betting, %d by peeking, of %d", betting, peeking, replays)
 		assert.LessOrEqual(t, betting*100, 5*replays)
 		assert.Greater(t, peeking*100, 5*replays)
@@ -148,8 +135,8 @@ func signedRankP(d []float64) float64 {
 func TestPooledRepeats(t *testing.T) {
 	const replays = 200
 	all := recordings(t, "*.mem.*.csv")
-	processes, pooled := 0, 0
-	for k := range replays {
+	processes := 0
+	pooled := count(replays, func(k int) bool {
 		recording := all[k%len(all)]
 		repeats := 0
 		for repeats < len(recording) && recording[repeats].round == 0 {
@@ -169,15 +156,11 @@ func TestPooledRepeats(t *testing.T) {
 			}
 			byProcess.add(math.Log(sumB/sumA), math.NaN())
 		}
-		for _, c := range []struct {
-			s     *sequence
-			count *int
-		}{{byProcess, &processes}, {byRepeat, &pooled}} {
-			if outside(c.s.ends()) {
-				*c.count++
-			}
+		if byProcess.ends().differs() {
+			processes++
 		}
-	}
+		return byRepeat.ends().differs()
+	})
 	t.Logf("false: %d by process, %d pooled, of %d", processes, pooled, replays)
 	assert.LessOrEqual(t, processes*100, 5*replays)
 	assert.Greater(t, pooled*100, 5*replays)
@@ -187,13 +170,10 @@ func TestPooledRepeats(t *testing.T) {
 func TestStalls(t *testing.T) {
 	judged := func(recording []recorded, from int, keep func(recorded) bool) Verdict {
 		d := design(1, 2)
-		d.Rounds = len(recording) / 2
+		pairs := labelled(recording)
+		d.Rounds = len(pairs)
 		r := newRace(t, d)
-		for k := range d.Rounds {
-			pair := recording[2*((k+from)%d.Rounds):][:2]
-			if pair[0].label == "B" {
-				pair = []recorded{pair[1], pair[0]}
-			}
+		for _, pair := range slices.Concat(pairs[from:], pairs[:from]) {
 			if !keep(pair[0]) || !keep(pair[1]) {
 				continue
 			}
@@ -226,7 +206,7 @@ func TestStalls(t *testing.T) {
 func TestInwardRounding(t *testing.T) {
 	withReplays(t, 60, 200, func(t *testing.T, replays int) {
 		inward := func(r *Judge, e Effect) Effect {
-			step := 1 / float64(r.grid)
+			step := 1 / float64(r.design.grid())
 			return Effect{Ratio: e.Ratio, Lo: e.Lo + step, Hi: e.Hi - step}
 		}
 		covered := coverage(t, replays, 0.1, inward)

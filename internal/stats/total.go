@@ -36,20 +36,20 @@ const (
 // typical values", JASA 64, 1969). Each look has its own share of α. The interval is that of the latest look: a quiet
 // beginning must not rule out stalls that come late.
 type totals struct {
-	alpha   float64
-	grid    grid
-	cell    []float64
-	base    []float64
-	nextAt  int // rounds of the next look
-	looked  int // rounds of the latest
-	looks   int
-	lo, hi  float64
-	sumCell float64
-	sumBase float64
+	alpha    float64
+	grid     grid
+	cell     []float64
+	base     []float64
+	nextAt   int // rounds of the next look
+	looked   int // rounds of the latest
+	looks    int
+	interval Effect // without an estimate
+	sumCell  float64
+	sumBase  float64
 }
 
 func newTotals(alpha float64, g grid) *totals {
-	return &totals{alpha: alpha, grid: g, nextAt: firstLook, hi: math.MaxFloat64}
+	return &totals{alpha: alpha, grid: g, nextAt: firstLook, interval: Effect{Hi: math.MaxFloat64}}
 }
 
 // add adds a round's two samples.
@@ -78,14 +78,14 @@ func (t *totals) ratio() float64 {
 	return t.sumCell / t.sumBase
 }
 
-// ends returns the ends of the interval, rounded outward; 0 and math.MaxFloat64 before the first look.
-func (t *totals) ends() (lo, hi float64) { return t.lo, t.hi }
+func (t *totals) effect() Effect {
+	return Effect{Ratio: t.ratio(), Lo: t.interval.Lo, Hi: t.interval.Hi}
+}
 
 func (t *totals) look() {
 	t.looks++
 	t.looked = len(t.cell)
-	lo, hi := flipEnds(t.cell, t.base, t.alpha*lookShare(t.looks))
-	t.lo, t.hi = t.grid.below(lo), t.grid.above(hi)
+	t.interval = t.grid.outward(flipEnds(t.cell, t.base, t.alpha*lookShare(t.looks)))
 }
 
 // doubt is the level at which the total speaks against a verdict of "no difference". It takes no share of α: it is no
@@ -99,13 +99,19 @@ func (t *totals) differs(margin float64) bool {
 
 // doubted returns the effect on the total at the level of doubt.
 func (t *totals) doubted() Effect {
-	lo, hi := flipEnds(t.cell, t.base, doubt)
-	return Effect{Ratio: t.ratio(), Lo: lo, Hi: hi}
+	e := flipEnds(t.cell, t.base, doubt)
+	e.Ratio = t.ratio()
+	return e
 }
 
 // doubts reports whether an effect at the level of doubt speaks for a difference larger than the margin.
 func (e Effect) doubts(margin float64) bool {
-	return math.Abs(e.Ratio-1) > margin && (e.Lo > 1 || e.Hi < 1)
+	return math.Abs(e.Ratio-1) > margin && e.differs()
+}
+
+// outward returns the effect with its ends rounded outward. Those that are not bounded stay so.
+func (g grid) outward(e Effect) Effect {
+	return Effect{Ratio: e.Ratio, Lo: g.below(e.Lo), Hi: g.above(e.Hi)}
 }
 
 // below returns the nearest ratio of the grid that is not greater.
@@ -121,9 +127,9 @@ func (g grid) above(ratio float64) float64 {
 	return g.ratio(int(math.Ceil(ratio*float64(g))) - int(g))
 }
 
-// flipEnds returns the interval of level 1 − alpha for these rounds. Rounds are dealt to groups in turn, and a group's
-// signs are flipped together: the test is exact for this subset of the flips too.
-func flipEnds(cell, base []float64, alpha float64) (lo, hi float64) {
+// flipEnds returns the interval of level 1 − alpha for these rounds, without an estimate. Rounds are dealt to groups in turn,
+// and a group's signs are flipped together: the test is exact for this subset of the flips too.
+func flipEnds(cell, base []float64, alpha float64) Effect {
 	groups := min(len(cell), flipGroups)
 	x, b := make([]float64, groups), make([]float64, groups)
 	for i := range cell {
@@ -151,7 +157,7 @@ func flipEnds(cell, base []float64, alpha float64) (lo, hi float64) {
 			most.offer(-ratio)
 		}
 	}
-	return least.last(), -most.last()
+	return Effect{Lo: least.last(), Hi: -most.last()}
 }
 
 // subsetSums holds tables that give the sum of any subset with one look-up for each byte of it.
@@ -179,13 +185,7 @@ func (s subsetSums) of(subset uint64) float64 {
 // tail keeps the smallest values offered to it, ascending.
 type tail []float64
 
-func newTail(size int) tail {
-	t := make(tail, size)
-	for i := range t {
-		t[i] = math.Inf(1)
-	}
-	return t
-}
+func newTail(size int) tail { return slices.Repeat(tail{math.Inf(1)}, size) }
 
 func (t tail) offer(v float64) {
 	last := len(t) - 1

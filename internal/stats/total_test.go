@@ -19,37 +19,23 @@ func TestFlipEndsInvertTheTest(t *testing.T) {
 	}
 	cell[4] *= 6
 	p := func(ratio float64) float64 { // one-sided, that the true ratio is greater
-		observed := 0.0
+		differences := make([]float64, rounds)
 		for i := range rounds {
-			observed += cell[i]/ratio - base[i]
+			differences[i] = cell[i]/ratio - base[i]
 		}
-		extreme := 0
-		for set := range 1 << rounds {
-			sum := 0.0
-			for i := range rounds {
-				d := cell[i]/ratio - base[i]
-				if set>>i&1 == 1 {
-					d = -d
-				}
-				sum += d
-			}
-			if sum >= observed-1e-9 {
-				extreme++
-			}
-		}
-		return float64(extreme) / (1 << rounds)
+		observed := sum(differences)
+		return falseCalls(differences, func(d []float64) bool { return sum(d) >= observed-1e-9 })
 	}
-	lo, hi := flipEnds(cell, base, alpha)
-	assert.InDelta(t, alpha/2, p(lo), alpha/3)
-	assert.InDelta(t, 1-alpha/2, p(hi), alpha/3)
+	e := flipEnds(cell, base, alpha)
+	assert.InDelta(t, alpha/2, p(e.Lo), alpha/3)
+	assert.InDelta(t, 1-alpha/2, p(e.Hi), alpha/3)
 }
 
 // The test keeps its level with stalls and with more rounds than groups.
 func TestFlipEndsLevel(t *testing.T) {
 	const runs, alpha, truth = 1000, 0.1, 1.3
 	for _, rounds := range []int{25, 130} {
-		missed := 0
-		for k := range runs {
+		missed := count(runs, func(k int) bool {
 			source := rand.New(rand.NewPCG(uint64(k), uint64(rounds)))
 			sample := func() float64 {
 				if source.IntN(10) == 0 {
@@ -61,10 +47,8 @@ func TestFlipEndsLevel(t *testing.T) {
 			for i := range rounds {
 				cell[i], base[i] = truth*sample(), sample()
 			}
-			if lo, hi := flipEnds(cell, base, alpha); truth < lo || truth > hi {
-				missed++
-			}
-		}
+			return !flipEnds(cell, base, alpha).holds(truth)
+		})
 		t.Logf("%d rounds: %d of %d intervals missed", rounds, missed, runs)
 		assert.InDelta(t, runs*alpha, missed, 30)
 	}
@@ -87,23 +71,14 @@ func TestLooks(t *testing.T) {
 		}
 		looked[k] = total.looks > before
 		if k < firstLook {
-			lo, hi := total.ends()
-			assert.Equal(t, []float64{0, math.MaxFloat64}, []float64{lo, hi})
+			assert.Equal(t, Effect{Hi: math.MaxFloat64}, total.interval)
 		}
 	}
 	for k, at := range looked {
 		assert.Equal(t, k == 25 || k == 50 || k == 60 || k == 100 || k == 200, at, "round %d", k)
 	}
-	lo, hi := total.ends()
-	assert.Equal(t, []float64{2, 2.001}, []float64{lo, hi}, "rounded outward")
+	assert.Equal(t, Effect{Lo: 2, Hi: 2.001}, total.interval, "rounded outward")
 	assert.InDelta(t, 2.0004, total.ratio(), 1e-9)
-}
-
-func TestEndsOfTotalsAreRoundedOutward(t *testing.T) {
-	g := grid(1000)
-	assert.Equal(t, []float64{1.012, 1.013}, []float64{g.below(1.01234), g.above(1.01234)})
-	assert.Equal(t, []float64{0, 0.001}, []float64{g.below(0.0001), g.above(0.0001)})
-	assert.Equal(t, math.MaxFloat64, g.above(math.Inf(1)))
 }
 
 // Doubt needs a difference that is larger than the margin and probably not chance.

@@ -3,9 +3,11 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sampler draws the logarithms of a sample's time.
@@ -45,8 +47,8 @@ func centre(cell, base func(*rand.Rand) float64) float64 {
 				b := cell(source)
 				rounds = append(rounds, round{b - base(source), b - base(source), deviation(s.sorted)})
 			}
-			s.sorted = append(s.sorted, d)
-			sortLast(s.sorted)
+			at, _ := slices.BinarySearch(s.sorted, d)
+			s.sorted = slices.Insert(s.sorted, at, d)
 		}
 	}
 	lo, hi := -50.0, 50.0
@@ -64,18 +66,11 @@ func centre(cell, base func(*rand.Rand) float64) float64 {
 	return lo
 }
 
-// sortLast inserts the last value into the others, which are sorted.
-func sortLast(values []float64) {
-	for i := len(values) - 1; i > 0 && values[i] < values[i-1]; i-- {
-		values[i], values[i-1] = values[i-1], values[i]
-	}
-}
-
 // play takes rounds of a cell with the baseline and its duplicate, and reports whether the truth was ruled out at any
 // of them. lost reports which blocks are not judged, by the times of the cell, the baseline and the duplicate.
-func play(seed uint64, rounds int, truth float64, cell, base func(*rand.Rand) float64, lost func(b, a, c float64) bool) (missed bool) {
+func play(seed, rounds int, truth float64, cell, base func(*rand.Rand) float64, lost func(b, a, c float64) bool) (missed bool) {
 	const size = 0.02 // of the noise
-	source := rand.New(rand.NewPCG(seed, 1))
+	source := rand.New(rand.NewPCG(uint64(seed), 1))
 	s := newSequence(0.05, gridFor(0.02))
 	for range rounds {
 		b, a, c := size*cell(source), size*base(source), size*base(source)
@@ -84,9 +79,7 @@ func play(seed uint64, rounds int, truth float64, cell, base func(*rand.Rand) fl
 		}
 		s.add(b-a, b-c)
 	}
-	lo, hi := s.ends() // they only move inward: a ratio that was ruled out stays ruled out
-	at := math.Exp(size * truth)
-	return at < lo || at > hi
+	return !s.ends().holds(math.Exp(size * truth)) // the ends only move inward: a ratio that was ruled out stays ruled out
 }
 
 // A larger spread than the baseline's, which placement often causes, does not lead to false claims, neither with
@@ -102,15 +95,10 @@ func TestUnequalSpreads(t *testing.T) {
 				if !shape.symmetric {
 					truth = centre(cell, shape.draw)
 				}
-				missed, ranked := 0, 0
-				for k := range runs {
-					if play(uint64(k), rounds, truth, cell, shape.draw, nil) {
-						missed++
-					}
-					if shape.name == "normal" && rankBetClaims(uint64(k), rounds, cell, shape.draw) {
-						ranked++
-					}
-				}
+				missed := count(runs, func(k int) bool { return play(k, rounds, truth, cell, shape.draw, nil) })
+				ranked := count(runs, func(k int) bool {
+					return shape.name == "normal" && rankBetClaims(k, rounds, cell, shape.draw)
+				})
 				t.Logf("%s, spread %v: centre %.3f; missed in %.1f%% of %d runs; by ranks %.1f%%", shape.name, spread, truth,
 					100*float64(missed)/float64(runs), runs, 100*float64(ranked)/float64(runs))
 				assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", shape.name, spread)
@@ -124,8 +112,8 @@ func TestUnequalSpreads(t *testing.T) {
 
 // rankBetClaims is a tempting bet that is wrong: on the cell being the first or the last of the three. It is fair only
 // if the three have the same distribution.
-func rankBetClaims(seed uint64, rounds int, cell, base func(*rand.Rand) float64) bool {
-	source := rand.New(rand.NewPCG(seed, 1))
+func rankBetClaims(seed, rounds int, cell, base func(*rand.Rand) float64) bool {
+	source := rand.New(rand.NewPCG(uint64(seed), 1))
 	up, down := fullPurse(), fullPurse()
 	payoff := func(won bool) float64 {
 		if won {
@@ -153,15 +141,8 @@ func TestLostSamples(t *testing.T) {
 		stalled := func(x float64) bool { return x > 0.06 }
 		any := func(b, a, c float64) bool { return stalled(b) || stalled(a) || stalled(c) }
 		onlyCell := func(b, _, _ float64) bool { return stalled(b) }
-		blind, partial := 0, 0
-		for k := range runs {
-			if play(uint64(k), rounds, 0, stalls, stalls, any) {
-				blind++
-			}
-			if play(uint64(k), 10*rounds, 0, stalls, stalls, onlyCell) {
-				partial++
-			}
-		}
+		blind := count(runs, func(k int) bool { return play(k, rounds, 0, stalls, stalls, any) })
+		partial := count(runs, func(k int) bool { return play(k, 10*rounds, 0, stalls, stalls, onlyCell) })
 		t.Logf("missed in %.1f%% of %d runs where any stall costs the block, in %.1f%% where the cell's are dropped",
 			100*float64(blind)/float64(runs), runs, 100*float64(partial)/float64(runs))
 		assert.LessOrEqual(t, blind, most(runs))
@@ -176,8 +157,7 @@ func TestFamilies(t *testing.T) {
 		families, all := 0, 0 // wrong ones of all
 		for _, shape := range samplers[:2] {
 			for _, spread := range []float64{1, 2, 5} {
-				wrong := 0
-				for k := range runs {
+				wrong := count(runs, func(k int) bool {
 					d := design(uint64(k), 6)
 					d.Rounds = rounds
 					d.Contrasts = []Contrast{{1, 2}, {3, 4}}
@@ -187,29 +167,18 @@ func TestFamilies(t *testing.T) {
 					for !r.Done() {
 						next := r.Next()
 						var seconds []float64
-						for _, block := range next {
-							for _, cell := range block {
-								size := 0.01
-								if cell != 0 && cell != r.Control() && cell%2 == 1 {
-									size *= spread
-								}
-								seconds = append(seconds, math.Exp(max(-300, min(300, size*shape.draw(source)))))
+						for _, cell := range slices.Concat(next...) {
+							size := 0.01
+							if cell != r.Control() && cell%2 == 1 {
+								size *= spread
 							}
+							seconds = append(seconds, math.Exp(max(-300, min(300, size*shape.draw(source)))))
 						}
-						if err := r.Add(next, seconds); err != nil {
-							t.Fatal(err)
-						}
-						for cell := range r.comparisons {
-							any = any || cell != 0 && outside(r.comparisons[cell].typical.ends())
-						}
-						for _, c := range r.contrasts {
-							any = any || outside(c.typical.ends())
-						}
+						require.NoError(t, r.Add(next, seconds))
+						any = any || slices.ContainsFunc(r.all(), func(c comparison) bool { return c.typical.ends().differs() })
 					}
-					if any {
-						wrong++
-					}
-				}
+					return any
+				})
 				t.Logf("%s, spread %v: %d of %d families wrong", shape.name, spread, wrong, runs)
 				assert.LessOrEqual(t, wrong, most(runs), "%s, spread %v", shape.name, spread)
 				families, all = families+wrong, all+runs
@@ -229,19 +198,16 @@ func TestTotalsOfUnequalSpreads(t *testing.T) {
 			"exponential": func(r *rand.Rand, spread float64) float64 { return 1 + 0.05*spread*(r.ExpFloat64()-1) },
 		} {
 			for _, spread := range []float64{1, 2, 5} {
-				missed := 0
-				for k := range runs {
+				missed := count(runs, func(k int) bool {
 					source := rand.New(rand.NewPCG(uint64(k), 3))
 					total := newTotals(alpha, gridFor(0.02))
 					wrong := false
 					for range rounds {
 						total.add(sample(source, spread), sample(source, 1))
-						wrong = wrong || outside(total.ends())
+						wrong = wrong || total.interval.differs()
 					}
-					if wrong {
-						missed++
-					}
-				}
+					return wrong
+				})
 				t.Logf("%s, spread %v: missed in %.1f%% of %d runs", name, spread, 100*float64(missed)/float64(runs), runs)
 				assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", name, spread)
 			}

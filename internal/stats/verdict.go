@@ -29,50 +29,38 @@ var Kinds = [...]Kind{Slower, Faster, Same, CantTell, Mixed, Confounded, Invalid
 // Effect is a ratio to the baseline and the interval that holds it. Lo is 0 and Hi math.MaxFloat64 where nothing bounds
 // it yet; in JSON such an end is null. The zero Effect, where nothing is known, is three nulls.
 type Effect struct {
-	Ratio float64
-	Lo    float64
-	Hi    float64
-}
-
-// nullable is an Effect in JSON.
-type nullable struct {
-	Ratio *float64 `json:"ratio"`
-	Lo    *float64 `json:"lo"`
-	Hi    *float64 `json:"hi"`
+	Ratio float64 `json:"ratio"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
 }
 
 // MarshalJSON writes an end that is not bounded, or not known, as null.
 func (e Effect) MarshalJSON() ([]byte, error) {
-	var n nullable
-	if e.Ratio != 0 {
-		n.Ratio = &e.Ratio
+	known := func(x float64, is bool) *float64 {
+		if !is {
+			return nil
+		}
+		return &x
 	}
-	if e.Lo != 0 {
-		n.Lo = &e.Lo
-	}
-	if e.Hi != math.MaxFloat64 && e != (Effect{}) {
-		n.Hi = &e.Hi
-	}
-	return json.Marshal(n)
+	return json.Marshal(struct {
+		Ratio *float64 `json:"ratio"`
+		Lo    *float64 `json:"lo"`
+		Hi    *float64 `json:"hi"`
+	}{known(e.Ratio, e.Ratio != 0), known(e.Lo, e.Lo != 0), known(e.Hi, e.Hi != math.MaxFloat64 && e != (Effect{}))})
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.
 func (e *Effect) UnmarshalJSON(text []byte) error {
-	var n nullable
-	if err := json.Unmarshal(text, &n); err != nil {
+	type plain Effect // without this method
+	unknown := plain{Hi: math.MaxFloat64}
+	read := unknown // a null changes nothing
+	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
-	if n == (nullable{}) {
-		*e = Effect{}
-		return nil
+	if read == unknown {
+		read = plain{}
 	}
-	value := func(x *float64, otherwise float64) float64 {
-		if x == nil {
-			return otherwise
-		}
-		return *x
-	}
-	*e = Effect{Ratio: value(n.Ratio, 0), Lo: value(n.Lo, 0), Hi: value(n.Hi, math.MaxFloat64)}
+	*e = Effect(read)
 	return nil
 }
 
@@ -150,8 +138,8 @@ func (e Effect) within(margin float64) bool {
 	return e.Lo >= 1-margin-rounding && e.Hi <= 1+margin+rounding
 }
 
-// outside reports whether an interval leaves out 1.
-func outside(lo, hi float64) bool { return lo <= hi && (lo > 1 || hi < 1) }
+// differs reports whether the interval leaves out 1.
+func (e Effect) differs() bool { return e.Lo <= e.Hi && (e.Lo > 1 || e.Hi < 1) }
 
 // disagree reports whether the total is known to differ and the typical effect does not explain that.
 func (v Verdict) disagree() bool {
@@ -169,7 +157,7 @@ func (v Verdict) disagree() bool {
 func (v Verdict) String() string {
 	switch v.Kind {
 	case Slower, Faster:
-		return fmt.Sprintf("%s: %s, %d rounds", v.word(), v.interval(v.Typical), v.Rounds)
+		return fmt.Sprintf("%s, %d rounds", v.Brief(), v.Rounds)
 	case Same:
 		return "no difference larger than " + units.Share(v.Margin)
 	case Mixed:
@@ -198,14 +186,13 @@ func (v Verdict) word() string {
 // Why returns the explanation of an undecided verdict: the interval so far, or the reason, and what more rounds are
 // expected to show.
 func (v Verdict) Why() string {
-	if v.Reason == "" && v.Forecast != nil && v.Forecast.Kind == FirstInterval {
+	switch {
+	case v.Forecast == nil:
+		return v.sofar()
+	case v.Reason == "" && v.Forecast.Kind == FirstInterval:
 		return v.Forecast.String()
 	}
-	why := v.sofar()
-	if v.Forecast != nil {
-		why += "; " + v.Forecast.String()
-	}
-	return why
+	return v.sofar() + "; " + v.Forecast.String()
 }
 
 func (v Verdict) sofar() string {
@@ -234,21 +221,17 @@ func (v Verdict) Brief() string {
 
 // String returns the forecast in words.
 func (f Forecast) String() string {
-	if f.Kind == Resolution {
-		more := fmt.Sprintf("%d more rounds", f.Rounds)
-		if f.Seconds > 0 {
-			more = "another " + duration(f.Seconds)
-		}
-		return fmt.Sprintf("%s would reveal differences of %s or more", more, units.Share(f.Resolution))
-	}
-	more := fmt.Sprintf("%d more rounds", f.Rounds)
-	if f.Rounds == 1 {
-		more = "1 more round"
-	}
-	if f.Seconds > 0 {
+	more := units.Things(f.Rounds, "more round")
+	switch {
+	case f.Kind == Resolution && f.Seconds > 0:
+		more = "another " + duration(f.Seconds)
+	case f.Seconds > 0:
 		more += " (" + duration(f.Seconds) + ")"
 	}
-	if f.Kind == FirstInterval {
+	switch f.Kind {
+	case Resolution:
+		return fmt.Sprintf("%s would reveal differences of %s or more", more, units.Share(f.Resolution))
+	case FirstInterval:
 		return "the first interval comes after " + more
 	}
 	return "about " + more + " would decide"
@@ -310,8 +293,8 @@ func (v Verdict) uncertainTotal(ratio float64) string {
 
 // control returns the interval by which the control differs from the baseline.
 func (v Verdict) control(c comparison) string {
-	if !outside(c.typical.ends()) && outside(c.total.ends()) {
-		return "in total " + v.interval(c.totalEffect())
+	if !c.typical.ends().differs() && c.total.interval.differs() {
+		return "in total " + v.interval(c.total.effect())
 	}
 	return v.interval(c.effect())
 }

@@ -29,18 +29,12 @@ func TestVerdictWords(t *testing.T) {
 		v.Kind, v.Total = Mixed, &Effect{ratio, lo, hi}
 		return v
 	}
-	narrow := same
-	narrow.Margin, narrow.Typical = 0.005, Effect{1, 0.999, 1.001}
 	stalls := mixed(of(Mixed, 1.002, 0.992, 1.01), 1.93, 1.2, 2.8)
 	for want, v := range map[string]Verdict{
 		"slower: +1.1% to +2.9%, 61 rounds":   slower,
 		"faster: −2.9% to −1.1%, 61 rounds":   faster,
-		"slower: +88% to +98%, 61 rounds":     of(Slower, 1.93, 1.885, 1.971),
-		"slower: +9.8% to +15%, 61 rounds":    of(Slower, 1.12, 1.098, 1.142),
 		"no difference larger than 2%":        same,
-		"no difference larger than 0.5%":      narrow,
 		"can't tell: −1.4% to +3.0%":          open,
-		"can't tell: 0.0% to +3.0%":           of(CantTell, 1.01, 1, 1.03),
 		"can't tell: too few rounds":          of(CantTell, 1.01, 0.9, math.MaxFloat64),
 		"can't tell: the machine was on fire": {Kind: CantTell, Reason: "the machine was on fire"},
 
@@ -74,11 +68,8 @@ func TestVerdictWords(t *testing.T) {
 		assert.Equal(t, v, back)
 		assert.Equal(t, want, back.String(), "read back")
 	}
-	for want, step := range map[string]float64{"slower: +1% to +3%, 61 rounds": 0.01, "slower: +1.10% to +2.90%, 61 rounds": 0.0001} {
-		v := slower
-		v.Step = step
-		assert.Equal(t, want, v.String())
-	}
+	slower.Step = 0.0001
+	assert.Equal(t, "slower: +1.10% to +2.90%, 61 rounds", slower.String())
 }
 
 func TestDisagree(t *testing.T) {
@@ -100,7 +91,7 @@ func TestDisagree(t *testing.T) {
 	}
 }
 
-// A verdict without a claim is not doubted; the numbers stay.
+// A verdict without a claim is not doubted; the numbers stay. One with too many missing samples asks for no more.
 func TestConfound(t *testing.T) {
 	control := Verdict{Kind: CantTell, Reason: "the baseline differs from its own duplicate: [2, 3]", MoreRounds: 9}
 	for _, v := range []Verdict{
@@ -113,18 +104,18 @@ func TestConfound(t *testing.T) {
 	assert.Equal(t, Confounded, confounded.Kind)
 	confounded.Kind, confounded.Reason = v.Kind, ""
 	assert.Equal(t, v, confounded)
+	v.MoreRounds, v.MoreSeconds, v.Forecast = 9, 9, &Forecast{}
+	confounded.Kind, confounded.Reason = CantTell, "lost"
+	assert.Equal(t, confounded, v.Unjudged("lost"))
 }
 
 func TestVerdictInterval(t *testing.T) {
-	for _, c := range []struct {
-		v    Verdict
-		want string
-	}{
-		{Verdict{Typical: Effect{0.5, 0.4, 0.8}, Rate: true}, "1.2–2.5 × as much"},
-		{Verdict{Typical: Effect{3, 2.7, 4.8}, Amount: true}, "2.7–4.8 × as much"},
-		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "at most 2.0 × as much"},
+	for want, v := range map[string]Verdict{
+		"1.2–2.5 × as much":     {Typical: Effect{0.5, 0.4, 0.8}, Rate: true},
+		"2.7–4.8 × as much":     {Typical: Effect{3, 2.7, 4.8}, Amount: true},
+		"at most 2.0 × as much": {Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true},
 	} {
-		assert.Equal(t, c.want, c.v.Interval())
+		assert.Equal(t, want, v.Interval())
 	}
 }
 
@@ -151,7 +142,6 @@ func TestBriefVerdict(t *testing.T) {
 func TestEffectJSON(t *testing.T) {
 	for text, effect := range map[string]Effect{
 		`{"ratio":1.02,"lo":1.01,"hi":1.03}`:  {1.02, 1.01, 1.03},
-		`{"ratio":1.02,"lo":null,"hi":1.03}`:  {1.02, 0, 1.03},
 		`{"ratio":1.02,"lo":1.01,"hi":null}`:  {1.02, 1.01, math.MaxFloat64},
 		`{"ratio":1,"lo":null,"hi":null}`:     {1, 0, math.MaxFloat64},
 		`{"ratio":null,"lo":null,"hi":null}`:  {},
