@@ -2,6 +2,7 @@ package c2c
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"gorun/internal/catalog"
@@ -83,22 +84,25 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	shuffle(plan.Pairs, m.Seed)
 	cpus := map[int]bool{} // of all pairs
+	nodes := map[int]int{} // of the line's memory, by the node of the first CPU
 	r.Cells = make([]experiment.Cell[Cell], len(plan.Pairs))
 	for i, pair := range plan.Pairs {
 		cpus[pair.A], cpus[pair.B] = true, true
 		a, _ := m.CPU(pair.A) // selected from this machine
 		b, _ := m.CPU(pair.B)
-		node, err := memNode(f.memNode, m, a.Node)
-		if err != nil {
-			return r, hint.Flag("mem-node", f.memNode, err)
+		if _, found := nodes[a.Node]; !found {
+			if nodes[a.Node], err = memNode(f.memNode, m, a.Node); err != nil {
+				return r, hint.Flag("mem-node", f.memNode, err)
+			}
 		}
+		list := strconv.Itoa(pair.A) + "," + strconv.Itoa(pair.B)
 		r.Cells[i] = experiment.Cell[Cell]{
 			Do: Cell{
 				A: pair.A, B: pair.B, NodeA: a.Node, NodeB: b.Node, Relation: pair.Relation.String(),
-				Method: f.method, Each: plan.Each, MemNode: node,
+				Method: f.method, Each: plan.Each, MemNode: nodes[a.Node],
 			},
-			Name:    fmt.Sprintf("--cpus %d,%d", pair.A, pair.B),
-			Flags:   map[string]string{"cpus": fmt.Sprintf("%d,%d", pair.A, pair.B)},
+			Name:    "--cpus " + list,
+			Flags:   map[string]string{"cpus": list},
 			Running: fmt.Sprintf("CPUs %d and %d", pair.A, pair.B),
 		}
 	}

@@ -100,6 +100,11 @@ func threadsPerCore(m *topology.Machine) string {
 func cachesText(m *topology.Machine, caches []topology.SharedCache) string {
 	var owners []string // in the order in which they come
 	of := map[string][]string{}
+	cores := map[int]cpuset.Set{}
+	for _, cpus := range grouped(m.CPUs, func(c topology.CPU) int { return c.Core }) {
+		cores[cpus[0].Core] = numbered(cpus)
+	}
+	kinds := len(m.Kinds())
 	for _, c := range caches {
 		first, _ := m.CPU(c.CPUs.First())
 		if m.LLCs[first.LLC].Level <= c.Level {
@@ -110,9 +115,9 @@ func cachesText(m *topology.Machine, caches []topology.SharedCache) string {
 			what = strings.Replace(what, "L1", "L1d", 1)
 		}
 		owner := "CPUs " + c.CPUs.String()
-		if core := m.Where(func(c topology.CPU) bool { return c.Online && c.Core == first.Core }); core.Equal(c.CPUs) {
+		if cores[first.Core].Equal(c.CPUs) {
 			owner = "each " + strings.TrimSpace(first.Class+" core")
-			if len(m.Kinds()) > 2 {
+			if kinds > 2 {
 				owner = fmt.Sprintf("each core of kind %d", first.Kind)
 			}
 		}

@@ -21,7 +21,7 @@ type plan struct {
 	machine   *machine
 	cells     []experiment.Cell[any] // those that can be sampled, in the order of run.Cells if that is set
 	needs     []need                 // of each cell
-	listed    []result.Cell          // all cells, also those that this machine lacks
+	listed    []result.Cell          // all cells, also those that this machine lacks; of a plan that shows them
 	cpus      cpuset.Set             // of all cells
 	schedule  matrix.Schedule
 	resources experiment.Resources
@@ -99,7 +99,7 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 	if s, ok := p.run.Spec.(experiment.Sampled); ok {
 		s.SetSampling(experiment.Sampling{Samples: p.schedule.Samples, Warmup: c.warmup, Budget: c.budget.Seconds()})
 	}
-	several := q.rows || !c.designs || slices.ContainsFunc(settings, func(rows []*row) bool { return len(rows) > 1 })
+	several := q.rows || !c.designs && p.shows() || slices.ContainsFunc(settings, func(rows []*row) bool { return len(rows) > 1 })
 	for _, row := range slices.Concat(settings...) {
 		if several {
 			c.nameRow(row)
@@ -115,6 +115,9 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 	}
 	return p, c.settleMatrix(&p, judged)
 }
+
+// shows reports whether the cells are shown: they are compared, or the plan has no part of its own.
+func (p *plan) shows() bool { return p.run.Matrix != nil || p.addTo == nil }
 
 // settlePlain settles what a plain run has of its experiment.
 func (c *command) settlePlain(p *plan, r experiment.Resolution[any]) {
@@ -240,8 +243,10 @@ func (r *row) place() (err error) {
 			return err
 		}
 	}
-	r.shown.CPUs = maps.Clone(r.shown.CPUs)
-	maps.Copy(r.shown.CPUs, r.cell.CPUs)
+	if len(r.cell.CPUs) > 0 {
+		r.shown.CPUs = maps.Clone(r.shown.CPUs)
+		maps.Copy(r.shown.CPUs, r.cell.CPUs)
+	}
 	return nil
 }
 
@@ -264,6 +269,7 @@ func (c *command) lists(m *machine, on experiment.Machine, flags map[string]stri
 
 // addAll makes the rows of one setting the cells. They are compared with the first one, or with those that they name.
 func (p *plan) addAll(rows []*row) error {
+	p.cells, p.needs = slices.Grow(p.cells, len(rows)), slices.Grow(p.needs, len(rows)) // c2c has half a million
 	for _, row := range rows {
 		p.add(row)
 	}
@@ -275,7 +281,6 @@ func (p *plan) addAll(rows []*row) error {
 	}
 	against(p.listed, rows)
 	if p.run.Matrix == nil {
-		p.run.Cells = nil
 		return nil
 	}
 	able := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.cell.Unavailable != "" })
@@ -288,7 +293,7 @@ func (p *plan) addAll(rows []*row) error {
 // against sets the baseline of each cell to the one that its row names.
 func against(cells []result.Cell, rows []*row) {
 	for i, row := range rows {
-		if row.cell.Against == "" {
+		if row.cell.Against == "" || i >= len(cells) {
 			continue
 		}
 		if at := slices.IndexFunc(cells, func(c result.Cell) bool { return c.Name == row.cell.Against }); at >= 0 {
@@ -389,15 +394,22 @@ func (c *command) endCommand(cell *result.Cell) {
 
 // add makes a row a cell of the run, if this machine has it.
 func (p *plan) add(r *row) {
-	p.listed = append(p.listed, r.shown)
+	if !p.design && p.shows() {
+		p.listed = append(p.listed, r.shown)
+	}
 	if r.cell.Unavailable != "" {
 		return
 	}
 	if p.design {
 		r.cell.Running = r.shown.Name
 	}
-	p.run.Cells = append(p.run.Cells, r.shown)
-	p.cells, p.needs, p.cpus = append(p.cells, r.cell), append(p.needs, r.need), p.cpus.Union(r.need.cpus)
+	if p.run.Matrix != nil {
+		p.run.Cells = append(p.run.Cells, r.shown)
+	}
+	if last := len(p.needs) - 1; last < 0 || !p.needs[last].cpus.Equal(r.need.cpus) {
+		p.cpus = p.cpus.Union(r.need.cpus)
+	}
+	p.cells, p.needs = append(p.cells, r.cell), append(p.needs, r.need)
 	to, of := &p.resources, r.need.Resources
 	to.Threads, to.GOMAXPROCS, to.Numbers, to.Less = max(to.Threads, of.Threads), of.GOMAXPROCS, of.Numbers, of.Less
 	to.Processes, to.ProcessBytes = max(to.Processes, of.Processes), max(to.ProcessBytes, of.ProcessBytes)
