@@ -158,7 +158,7 @@ arm64: ## go vet for arm64; the C kernels' tests in QEMU, on a CPU with LSE atom
 	$(GO) vet ./... || exit 1; \
 	for cpu in max cortex-a57; do \
 	  $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' \
-	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend ./internal/c2c || exit 1; \
+	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend ./internal/c2c ./internal/memory || exit 1; \
 	done
 
 .PHONY: fuzz

@@ -48,6 +48,8 @@ var quick = map[string]string{
 	"gorun numa":               " --samples 1 --accesses 1000 --settle 1ms --buffer 64KiB",
 	"gorun pair ":              " --samples 1 --warmup 0",
 	"gorun futex":              " --samples 1 --warmup 0",
+	"gorun memory":             " --samples 1 --warmup 0 --buffer 1MiB --time 1ms --accesses 1000",
+	"gorun matrix memory ":     " --samples 1 --buffer 1MiB --time 1ms",
 	"gorun migrate":            " --working-set 16KiB --moves 5 --samples 2",
 	"gorun exec --placements ": " --samples 1",
 	"gorun matrix exec ":       " --samples 1",

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/futex"
 	"gorun/internal/gobench"
+	"gorun/internal/memory"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
@@ -35,6 +36,7 @@ var rows = []experiment.Experiment{
 	bind.Experiment,
 	futex.Experiment,
 	migrate.Experiment,
+	memory.Experiment,
 }
 
 // views show the runs of all experiments, also of those that are not in rows: one has its own command, and one is a flag of numa.

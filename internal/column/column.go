@@ -26,12 +26,13 @@ const (
 	Nanoseconds Unit = "ns"
 	Bytes       Unit = "B"
 	PerSecond   Unit = "1/s"
+	BytesPerS   Unit = "B/s"
 	Ratio       Unit = "ratio"
 	Share       Unit = "share" // of 1
 	Percent     Unit = "%"
 )
 
-var allUnits = []Unit{None, Count, Large, Seconds, Nanoseconds, Bytes, PerSecond, Ratio, Share, Percent}
+var allUnits = []Unit{None, Count, Large, Seconds, Nanoseconds, Bytes, PerSecond, BytesPerS, Ratio, Share, Percent}
 
 // Direction is the direction in which a figure is better.
 type Direction string

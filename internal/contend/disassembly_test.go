@@ -1,13 +1,8 @@
 package contend
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -38,22 +33,12 @@ var registers = regexp.MustCompile(`^(mov|lea|add|sub|subs|dec|inc|cmp|tst|test|
 
 // Each loop repeats the instruction named in its row sixteen times, and has nothing else that takes time.
 func TestDisassembly(t *testing.T) {
-	if strings.Contains(os.Getenv("CGO_CFLAGS"), "-fsanitize") {
-		t.Skip("needs code without a sanitizer")
-	}
-	objdump := os.Getenv("OBJDUMP")
-	if objdump == "" {
-		objdump = "objdump"
-	}
-	tests.Tools(t, objdump, "go")
-	archive := filepath.Join(t.TempDir(), "csrc.a")
-	out, err := exec.Command("go", "build", "-o", archive, "gorun/csrc").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	archive := tests.Compiled(t, "gorun/csrc")
 	for _, loop := range csrc.Ops() {
 		t.Run(loop.Symbol, func(t *testing.T) {
 			op := rowOf(t, loop)
 			repeated := op.Instruction(runtime.GOARCH, loop.Variant)
-			loop := largestLoop(disassemble(t, objdump, archive, loop.Symbol))
+			loop := tests.LargestLoop(t, archive, loop.Symbol)
 			require.NotEmpty(t, loop, "a loop")
 			if op.Name == "idle" {
 				require.Len(t, loop, 2)
@@ -91,54 +76,4 @@ func does(instruction, named string) bool {
 // touchesMemory reports whether an instruction accesses memory, which x86-64's lea and nop do not.
 func touchesMemory(instruction string) bool {
 	return strings.Contains(instruction, "[") && !regexp.MustCompile(`^(lea|(cs |data16 )*nop) `).MatchString(instruction)
-}
-
-// instruction is an instruction of a function, with its address.
-type instruction struct {
-	address uint64
-	text    string // in Intel's or Arm's syntax, with single spaces and without comments
-}
-
-var (
-	disassembled = regexp.MustCompile(`(?m)^ *([0-9a-f]+):\s+(\S.*)$`)
-	spaces       = regexp.MustCompile(`\s+`)
-	comment      = regexp.MustCompile(`\s*(//|#\s).*$`)
-	jump         = regexp.MustCompile(`^(?:j\w+|b|b\.\w+|cbn?z \w+,) ([0-9a-f]+) <`)
-)
-
-// disassemble returns the instructions of a function in one of the C object files of a package's archive.
-func disassemble(t *testing.T, objdump, archive, symbol string) (function []instruction) {
-	t.Helper()
-	args := []string{"--disassemble=" + symbol, "--no-show-raw-insn", archive}
-	if runtime.GOARCH == "amd64" {
-		args = append([]string{"-M", "intel"}, args...)
-	}
-	out, _ := exec.Command(objdump, args...).Output() // it fails because it does not know Go's own files in the archive
-	for _, m := range disassembled.FindAllStringSubmatch(string(out), -1) {
-		address, err := strconv.ParseUint(m[1], 16, 64)
-		require.NoError(t, err)
-		function = append(function, instruction{address, spaces.ReplaceAllString(comment.ReplaceAllString(m[2], ""), " ")})
-	}
-	require.NotEmpty(t, function, "%s in %s", symbol, archive)
-	return function
-}
-
-// largestLoop returns the instructions between a jump back and its target.
-func largestLoop(function []instruction) (largest []string) {
-	for end, i := range function {
-		m := jump.FindStringSubmatch(i.text)
-		if m == nil {
-			continue
-		}
-		target, err := strconv.ParseUint(m[1], 16, 64)
-		begin := slices.IndexFunc(function, func(i instruction) bool { return i.address == target })
-		if err != nil || begin < 0 || end-begin+1 <= len(largest) {
-			continue
-		}
-		largest = nil
-		for _, i := range function[begin : end+1] {
-			largest = append(largest, i.text)
-		}
-	}
-	return largest
 }

@@ -285,6 +285,8 @@ func Format(unit column.Unit, x float64) string {
 		return units.Count(x)
 	case column.Bytes:
 		return units.Bytes(uint64(max(0, x)))
+	case column.BytesPerS:
+		return units.Large(x) + "B/s"
 	case column.Ratio:
 		return units.Ratio(x)
 	case column.Share:

@@ -62,6 +62,7 @@ type abscissa struct {
 
 var (
 	ByCPUs  = abscissa{"CPUs", whole, units.Exact}
+	ByRate  = abscissa{"GB/s", linear, units.Digits}
 	ByBytes = abscissa{"buffer", doublings, func(x float64) string { return units.Bytes(uint64(x)) }}
 )
 
