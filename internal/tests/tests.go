@@ -58,7 +58,7 @@ func Laboratory(t testing.TB) {
 	Target(t, "vm")
 }
 
-// CPUs returns the first n CPUs that this thread may use. It skips the test if there are fewer.
+// CPUs returns the first n online CPUs that this thread may use. It skips the test if there are fewer.
 func CPUs(t testing.TB, n int) []int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/thread-self/status")
@@ -67,7 +67,20 @@ func CPUs(t testing.TB, n int) []int {
 	}
 	_, list, _ := strings.Cut(string(status), "Cpus_allowed_list:")
 	list, _, _ = strings.Cut(list, "\n")
-	var cpus []int
+	cpus := numbers(t, list)
+	if online, err := os.ReadFile("/sys/devices/system/cpu/online"); err == nil { // a mask may have CPUs that are offline
+		there := numbers(t, string(online))
+		cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return !slices.Contains(there, cpu) })
+	}
+	if len(cpus) < n {
+		t.Skipf("needs %d CPUs", n)
+	}
+	return cpus[:n]
+}
+
+// numbers returns the numbers of a list of the kernel's, such as "0-3,8".
+func numbers(t testing.TB, list string) (all []int) {
+	t.Helper()
 	for part := range strings.SplitSeq(strings.TrimSpace(list), ",") {
 		first, last, several := strings.Cut(part, "-")
 		from, err := strconv.Atoi(first)
@@ -78,14 +91,11 @@ func CPUs(t testing.TB, n int) []int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for cpu := from; cpu <= to && len(cpus) < n; cpu++ {
-			cpus = append(cpus, cpu)
+		for number := from; number <= to; number++ {
+			all = append(all, number)
 		}
 	}
-	if len(cpus) < n {
-		t.Skipf("needs %d CPUs", n)
-	}
-	return cpus
+	return all
 }
 
 // Root skips a test unless it runs as root.
