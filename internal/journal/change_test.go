@@ -22,6 +22,7 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/futex"
 	"gorun/internal/hint"
+	"gorun/internal/memory"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
@@ -31,7 +32,7 @@ import (
 
 var experiments = render.Views{
 	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, command.Experiment,
-	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment,
+	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment, memory.Experiment,
 }
 
 // recorded returns the lines of journals of real runs, by name.

@@ -73,7 +73,11 @@ type work struct {
 }
 
 func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
-	w := &work{Cell: c, gate: csrc.NewGate(len(c.CPUs)), stop: csrc.NewStop(), results: make([]csrc.MemoryResult, len(c.CPUs))}
+	threads := len(c.CPUs)
+	if c.Chase != noCPU {
+		threads++
+	}
+	w := &work{Cell: c, gate: csrc.NewGate(threads), stop: csrc.NewStop(), results: make([]csrc.MemoryResult, len(c.CPUs))}
 	defer w.stop.Free()
 	defer w.gate.Free()
 	defer func() { err = errors.Join(err, w.free()) }()
@@ -197,10 +201,16 @@ func (w *work) move(i int) (err error) {
 	return err
 }
 
-// chase is the work of the thread whose reads are timed. It reads an eighth of them first, untimed.
+// chase is the work of the thread whose reads are timed. It begins when those that load the memory do, and reads an eighth of them
+// first, untimed.
 func (w *work) chase() (err error) {
 	args := csrc.ProbeArgs{Access: "chase", Words: w.Buffer / 8, Seed: w.Seed, Buffer: w.chain.Pointer(), Stop: w.stop, Accesses: w.Accesses / 8}
 	if err := csrc.ProbePrepare(args); err != nil {
+		return err
+	}
+	line := [...]unsafe.Pointer{w.chain.Pointer(), nil, nil}
+	begin := csrc.MemoryArgs{Slices: line, Bytes: csrc.MemoryLine, For: 1, Gate: w.gate, Stop: w.stop}
+	if _, err := csrc.Memory(begin); err != nil {
 		return err
 	}
 	warm, err := csrc.Probe(args)
@@ -224,7 +234,7 @@ func (w *work) finish(s *result.Sample) error {
 	sum, slowest := 0.0, 0.0
 	for i, r := range w.results {
 		s.Placement.Check(r.CPU < 0 || r.CPU == w.CPUs[i], "the thread of CPU %d ended on CPU %d", w.CPUs[i], r.CPU)
-		if r.End <= r.Start {
+		if r.Bytes == 0 {
 			return errors.New("stopped before the first line")
 		}
 		rate := float64(r.Bytes) / (r.End - r.Start).Seconds()

@@ -28,6 +28,7 @@ import (
 	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/futex"
+	"gorun/internal/memory"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
@@ -42,7 +43,7 @@ import (
 // experiments are those that gorun has.
 var experiments = render.Views{
 	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, command.Experiment,
-	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment, numa.Load,
+	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment, memory.Experiment, numa.Load,
 }
 
 const runsDir = "../../testdata/runs"
