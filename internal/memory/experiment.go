@@ -275,8 +275,12 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	} else if err = f.addRows(m, nodes.List(), add); err != nil {
 		return r, err
 	}
-	if len(r.Cells) == 0 {
-		return r, hint.Usage(hint.With(errors.New("read has no stores that could be non-temporal"), "give another --op, or --stores ordinary"))
+	switch {
+	case len(r.Cells) > 0:
+	case f.loaded:
+		return r, hint.Usage(hint.With(errors.New("no other CPU of the node can load the memory"), "give more --cpus, or --pauses none"))
+	default:
+		return r, hint.Usage(hint.With(errors.New("--on each needs two nodes with memory"), "give --on cpu, node or all"))
 	}
 	r.Resources.Less = "give a smaller --buffer"
 	if r.Schedule = (matrix.Schedule{Title: "Memory", Compared: perKiB.Name}); f.loaded {
@@ -301,6 +305,9 @@ func (f *flags) addRows(m experiment.Machine, nodes []int, add func(c Cell, on s
 			}
 		}
 	}
+	if len(moves) == 0 {
+		return hint.Usage(hint.With(errors.New("read has no stores that could be non-temporal"), "give another --op, or --stores ordinary"))
+	}
 	at := func(s seats, node int, moves []Cell) {
 		for _, c := range moves {
 			c.On, c.CPUs, c.MemNode = s.words, s.cpus.List(), node
@@ -324,7 +331,7 @@ func (f *flags) addRows(m experiment.Machine, nodes []int, add func(c Cell, on s
 		}
 	}
 	with := m.MemoryNodes()
-	if with.Len() < 2 || !slices.Contains(f.onList, onEach) || len(moves) == 0 {
+	if with.Len() < 2 || !slices.Contains(f.onList, onEach) {
 		return nil
 	}
 	for from := range m.NodesWith(m.CPUs).All() {

@@ -71,6 +71,14 @@ func TestRows(t *testing.T) {
 		_, err := resolve(t, m, strings.Fields(flags)...)
 		assert.ErrorContains(t, err, want, flags)
 	}
+	one := hosts.Machine(t, "qemu-cpu1")
+	for flags, want := range map[string]string{
+		"--on each":           "--on each needs two nodes with memory",
+		"--loaded --pauses 0": "no other CPU of the node can load the memory",
+	} {
+		_, err := resolve(t, one, strings.Fields(flags)...)
+		assert.ErrorContains(t, err, want, flags)
+	}
 }
 
 // Each row's own flags select it alone.
