@@ -14,6 +14,7 @@ var dryRuns = []struct{ name, args string }{
 	{"bind", "bind --dry-run MACHINE"},
 	{"futex", "futex --dry-run --budget 0 MACHINE"},
 	{"migrate", "migrate --dry-run --budget 0 MACHINE"},
+	{"memory", "memory --dry-run --budget 0 MACHINE"},
 	{"exec-auto", "exec --placements auto --dry-run --budget 0 MACHINE -- true"},
 	{"classic-matrix", "matrix primes --preset classic --dry-run --budget 0 MACHINE"},
 	{"pinned-matrix", "matrix primes --pin-cpus all,one-per-core --workers 1,2,4,8,16 --dry-run --budget 0 MACHINE"},

@@ -253,6 +253,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	kind, _ := linux.ParsePageKind(f.pages) // a choice
 	add := func(c Cell, on string, cpus cpuset.Set) {
+		if slices.ContainsFunc(r.Cells, func(has experiment.Cell[Cell]) bool { return has.Name == c.name() }) {
+			return // from a node to itself
+		}
 		c.Buffer, c.Pages, c.Time, c.Accesses, c.Seed = f.bufferFor(m, cpus), f.pages, f.time, f.accesses, m.Seed
 		cell := experiment.Cell[Cell]{Do: c, Name: c.name(), Running: c.name(), Flags: c.flags(on)}
 		cell.Command = append([]string{"memory", "--cpus=" + m.CPUs.String()}, given...)

@@ -47,7 +47,7 @@ func TestRows(t *testing.T) {
 		"read, one CPU, node 0", "copy ordinary, one CPU, node 0", "copy nontemporal, one CPU, node 0",
 		"read, node 0, node 0", "copy ordinary, node 0, node 0", "copy nontemporal, node 0, node 0",
 		"read, all CPUs, local", "copy ordinary, all CPUs, local", "copy nontemporal, all CPUs, local",
-		"read, node 0, node 0", "read, node 0, node 1", "read, node 1, node 0", "read, node 1, node 1",
+		"read, node 0, node 1", "read, node 1, node 0", "read, node 1, node 1",
 	}, names(r))
 	assert.Equal(t, []int{0, 1, 2, 3}, r.Cells[3].Do.CPUs)
 	assert.Equal(t, r.Cells[3].Do.Buffer*2, r.Resources.Bytes/2, "copy has two arrays, and all CPUs have twice the caches")
