@@ -31,7 +31,7 @@ __attribute__((noinline)) static double read_neon(double *a, const double *b, co
 	(void)b, (void)c, (void)q;
 	for (uint64_t at = 0; at < words; at += 8) {
 		load_line(a + at, v);
-		for (int i = 0; i < 4; i++)
+		_Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
 			s[i] = vaddq_f64(s[i], v[i]);
 	}
 	return vaddvq_f64(vaddq_f64(vaddq_f64(s[0], s[1]), vaddq_f64(s[2], s[3])));
@@ -66,7 +66,7 @@ __attribute__((noinline)) static double read_neon(double *a, const double *b, co
 		for (uint64_t at = 0; at < words; at += 8) { \
 			load_line(b + at, v); \
 			load_line(c + at, w); \
-			for (int i = 0; i < 4; i++) \
+			_Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) \
 				v[i] = vaddq_f64(v[i], vmulq_f64(factor, w[i])); \
 			put(a + at, v); \
 		} \
