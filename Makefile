@@ -54,6 +54,7 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 
 .PHONY: dist
 dist: ## build a release for amd64 and arm64 in ./dist: archives, .deb, .rpm, an image, checksums, components (2 min)
+	rm -rf dist
 	GOTOOLCHAIN=$(RELEASE_GO) $(GO) run ./internal/dist dist
 
 .PHONY: dist-test

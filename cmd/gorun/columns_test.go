@@ -38,7 +38,7 @@ func TestColumns(t *testing.T) {
 				assert.Regexp(t, "(?m)^\\| `"+c.Name+"`.* "+regexp.QuoteMeta(c.Meaning)+" \\|$", topic)
 				for suffix, want := range units {
 					if strings.HasSuffix(c.Name, "bytes"+suffix) {
-						want = column.BytesPerS
+						want = column.BytesPerSecond
 					}
 					assert.True(t, !strings.HasSuffix(c.Name, suffix) || c.Unit == want, "the unit of %s", c.Name)
 				}

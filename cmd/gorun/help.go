@@ -62,29 +62,27 @@ func usage(e env, cmd *cobra.Command) error {
 		section(g.Title, commandList(cmd.Commands(), g.ID, width, (*cobra.Command).IsAvailableCommand))
 	}
 	asked, _ := cmd.Flags().GetBool("help") // false for gorun help, which shows more
-	elsewhere := [...]*flagGroup{
-		{title: "More flags (gorun help" + strings.TrimPrefix(cmd.CommandPath(), "gorun") + ")"},
-		{}, // of another command
-		{title: "Flags of every run (gorun help flags)"},
-	}
+	rare := &flagGroup{title: "More flags (gorun help" + strings.TrimPrefix(cmd.CommandPath(), "gorun") + ")"}
+	others := &flagGroup{} // of another command
+	every := &flagGroup{title: "Flags of every run (gorun help flags)"}
 	for _, g := range groupFlags(cmd.LocalFlags()) {
 		described := &flagGroup{title: g.title}
 		for _, f := range g.flags {
 			to := described
 			switch owner := experiment.OwnerOf(f); {
 			case slices.Contains(shared, g.title):
-				to = elsewhere[2]
+				to = every
 			case owner != "" && cmd.CommandPath() != "gorun "+owner:
-				to = elsewhere[1]
+				to = others
 				to.title = fmt.Sprintf("Flags of gorun %s, each for several values (gorun %[1]s --help)", owner)
 			case asked && experiment.IsRare(f):
-				to = elsewhere[0]
+				to = rare
 			}
 			to.flags = append(to.flags, f)
 		}
 		section(described.title, described.describe(width))
 	}
-	for _, g := range elsewhere {
+	for _, g := range [...]*flagGroup{rare, others, every} {
 		if len(g.flags) > 0 {
 			section(g.title, "  "+term.Flow(g.names(), "  ", "  ", width-2))
 		}

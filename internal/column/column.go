@@ -19,20 +19,20 @@ type Unit string
 
 // The units of figures.
 const (
-	None        Unit = ""       // a text, or a number without a unit, such as a CPU's
-	Count       Unit = "count"  // a number that is shown in full
-	Large       Unit = "number" // a number that may be in the millions
-	Seconds     Unit = "s"      // in a benchmark line, these are nanoseconds
-	Nanoseconds Unit = "ns"
-	Bytes       Unit = "B"
-	PerSecond   Unit = "1/s"
-	BytesPerS   Unit = "B/s"
-	Ratio       Unit = "ratio"
-	Share       Unit = "share" // of 1
-	Percent     Unit = "%"
+	None           Unit = ""       // a text, or a number without a unit, such as a CPU's
+	Count          Unit = "count"  // a number that is shown in full
+	Large          Unit = "number" // a number that may be in the millions
+	Seconds        Unit = "s"      // in a benchmark line, these are nanoseconds
+	Nanoseconds    Unit = "ns"
+	Bytes          Unit = "B"
+	PerSecond      Unit = "1/s"
+	BytesPerSecond Unit = "B/s"
+	Ratio          Unit = "ratio"
+	Share          Unit = "share" // of 1
+	Percent        Unit = "%"
 )
 
-var allUnits = []Unit{None, Count, Large, Seconds, Nanoseconds, Bytes, PerSecond, BytesPerS, Ratio, Share, Percent}
+var allUnits = []Unit{None, Count, Large, Seconds, Nanoseconds, Bytes, PerSecond, BytesPerSecond, Ratio, Share, Percent}
 
 // Direction is the direction in which a figure is better.
 type Direction string

@@ -7,6 +7,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -72,6 +73,9 @@ func build(dir string) (err error) {
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 { // the checksums would be of other releases, too
+		return cmp.Or(err, fmt.Errorf("%s is not empty", dir))
 	}
 	if err := r.document(); err != nil {
 		return err

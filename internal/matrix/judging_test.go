@@ -419,7 +419,7 @@ func TestJudge(t *testing.T) {
 	assert.Equal(t, rounds, run.Matrix.Control.Rounds)
 }
 
-func TestStanding(t *testing.T) {
+func TestInterim(t *testing.T) {
 	run := workers(3) // 4 samples a round, 0.1 s each
 	run.Matrix.Rounds = 10
 	judging := fake{}.play(t, run, 5)
@@ -446,7 +446,7 @@ func TestStanding(t *testing.T) {
 }
 
 // The remaining time never exceeds the budget, and is not known before there is something to estimate it from.
-func TestStandingLeft(t *testing.T) {
+func TestInterimLeft(t *testing.T) {
 	wild := fake{spoil: func(s *result.Sample, _ string) { // too wild for a forecast within few rounds
 		if s.Round%2 == 0 {
 			s.Seconds *= 1 + float64(s.Cell)

@@ -162,13 +162,13 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"`where` the threads run, by commas: the first cpu, all CPUs of its node or of node:N, all CPUs;\n"+
 			"each: from each node to each",
 		words("place", places))
-	set.StringVar(&f.mem, "mem", "", "`nodes` of the memory, by commas: numbers, near:DEVICE, far:DEVICE\n(default: that of the threads; and from each node to each)")
+	set.StringVar(&f.mem, "mem", "", "`nodes` of the memory, by commas: numbers, near:DEVICE, far:DEVICE\n(default: that of the threads)")
 	set.Size(&f.buffer, "buffer", "`size` of each array (default: four times the last-level caches of the threads' CPUs)")
-	var kinds []string
+	var pages []string
 	for _, kind := range linux.PageKinds {
-		kinds = append(kinds, kind.Name+"\t"+kind.Meaning)
+		pages = append(pages, kind.Name+"\t"+kind.Meaning)
 	}
-	set.Choice(&f.pages, "pages", linux.PagesTHP.String(), "`kind` of pages: 4k, thp, 2m, 1g", kinds)
+	set.Choice(&f.pages, "pages", linux.PagesTHP.String(), "`kind` of pages: 4k, thp, 2m, 1g", pages)
 	set.DurationVar(&f.time, "time", 200*time.Millisecond, "how long a sample lasts")
 	set.BoolVar(&f.loaded, "loaded", false, "measure the latency of a read while other CPUs read")
 	experiment.Parsed(set, &f.pauses, &f.pauseList, "pauses", defaultPauses,
@@ -176,7 +176,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		func(text string) ([]int64, error) { return catalog.ParseList(text, parsePause) })
 	set.Uint64Var(&f.accesses, "accesses", 1<<20, "timed reads of a sample with --loaded")
 	set.Lists("op", opNames())
-	set.Lists("stores", []string{ordinary, nontemporal})
+	set.Lists("stores", kinds)
 	set.Lists("on", places)
 	set.On("mem", (*topology.Machine).CompleteNodes)
 	experiment.Bound(set, &f.time, "time", time.Millisecond, math.MaxInt64)

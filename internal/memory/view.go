@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -61,8 +62,10 @@ func rowsOf(run *result.Run) (rows []row) {
 	return rows
 }
 
+func byBandwidth(a, b row) int { return cmp.Compare(a.bandwidth.Median, b.bandwidth.Median) }
+
 // rate returns a bandwidth for a reader.
-func rate(bytes float64) string { return table.Format(column.BytesPerS, bytes) }
+func rate(bytes float64) string { return table.Format(column.BytesPerSecond, bytes) }
 
 // answer says what the fastest row reached, or what load does to the latency. Cells that are judged have verdicts.
 func answer(run *result.Run, _ view.Options) []view.Statement {
@@ -73,7 +76,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	if rows[0].latency.Median > 0 {
 		return loaded(rows)
 	}
-	most := slices.MaxFunc(rows, func(a, b row) int { return int(a.bandwidth.Median - b.bandwidth.Median) })
+	most := slices.MaxFunc(rows, byBandwidth)
 	text := fmt.Sprintf("%s is the highest bandwidth: %s", rate(most.bandwidth.Median), most.words())
 	for _, r := range rows {
 		if r.Threads == 1 && most.Threads > 1 && r.Op == most.Op && r.Stores == most.Stores {
@@ -86,8 +89,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 
 // loaded compares the latency of the row with the least load with that under the most.
 func loaded(rows []row) []view.Statement {
-	least := slices.MinFunc(rows, func(a, b row) int { return int(a.bandwidth.Median - b.bandwidth.Median) })
-	most := slices.MaxFunc(rows, func(a, b row) int { return int(a.bandwidth.Median - b.bandwidth.Median) })
+	least, most := slices.MinFunc(rows, byBandwidth), slices.MaxFunc(rows, byBandwidth)
 	time := func(r row) string { return table.Format(column.Nanoseconds, r.latency.Median) }
 	text := "A read takes " + time(least)
 	if least.bandwidth.Median == 0 {
@@ -143,7 +145,7 @@ func curve(run *result.Run) (d chart.Drawing, drawn bool) {
 	}
 	for i := range panel.Curves {
 		points := panel.Curves[i].Points
-		slices.SortFunc(points, func(a, b chart.Point) int { return int(1e6 * (a.X - b.X)) })
+		slices.SortFunc(points, func(a, b chart.Point) int { return cmp.Compare(a.X, b.X) })
 		first, last := points[0], points[len(points)-1]
 		d.Description += fmt.Sprintf("%s: %s ns at %s GB/s, %s ns at %s GB/s. ", panel.Curves[i].Name, units.Digits(first.Y), units.Digits(first.X),
 			units.Digits(last.Y), units.Digits(last.X))

@@ -38,8 +38,8 @@ type driver struct {
 	begun      time.Time     // the samples
 	spent      float64       // seconds of the budget that the preparation took
 
-	drawStanding func(result.Interim) // nil: no display
-	shown        time.Time            // when the interim was last computed
+	drawInterim func(result.Interim) // nil: no display
+	shown       time.Time            // when the interim was last computed
 }
 
 // newDriver returns the driver of a plan.
@@ -218,7 +218,7 @@ func (d *driver) sample(ctx context.Context) error {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))
-		d.showStanding()
+		d.showInterim()
 		d.vary(slot)
 		last := len(run.Samples) - 1
 		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Verdict == result.Invalid)
@@ -325,7 +325,7 @@ func (d *driver) judge() {
 	run := d.session.run
 	if run.Matrix != nil {
 		d.shown = time.Time{}
-		d.showStanding()
+		d.showInterim()
 		d.order.Judge()
 		return
 	}

@@ -18,10 +18,10 @@ func (d *driver) showProgress() (stop func()) {
 			return func() {}
 		}
 		scoreboard := &term.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
-		d.drawStanding = scoreboard.Draw
+		d.drawInterim = scoreboard.Draw
 		return func() {
 			scoreboard.Erase()
-			d.drawStanding = nil // the result follows
+			d.drawInterim = nil // the result follows
 		}
 	}
 	p := term.Progress{
@@ -49,8 +49,8 @@ func (d *driver) showPreparing() (stop func()) {
 // showEvery is the time for which an interim state is shown: it takes a millisecond to compute, which many samples do not.
 const showEvery = 100 * time.Millisecond
 
-// showStanding shows the interim of the cells of a judged run, on the terminal and in the metrics.
-func (d *driver) showStanding() {
+// showInterim shows the interim state of the cells of a judged run, on the terminal and in the metrics.
+func (d *driver) showInterim() {
 	judging, ok := d.order.(*matrix.Blocks)
 	if !ok || time.Since(d.shown) < showEvery {
 		return
@@ -58,7 +58,7 @@ func (d *driver) showStanding() {
 	d.shown = time.Now()
 	interim := judging.Interim()
 	d.state.setInterim(interim)
-	if d.drawStanding != nil {
-		d.drawStanding(interim)
+	if d.drawInterim != nil {
+		d.drawInterim(interim)
 	}
 }

@@ -285,7 +285,7 @@ func Format(unit column.Unit, x float64) string {
 		return units.Count(x)
 	case column.Bytes:
 		return units.Bytes(uint64(max(0, x)))
-	case column.BytesPerS:
+	case column.BytesPerSecond:
 		return units.Large(x) + "B/s"
 	case column.Ratio:
 		return units.Ratio(x)
