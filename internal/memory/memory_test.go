@@ -154,6 +154,25 @@ func TestWrongResult(t *testing.T) {
 	}
 }
 
+// Memory on another node than the one that was asked for makes a sample invalid.
+func TestMemoryElsewhere(t *testing.T) {
+	w := &work{Cell: cells(t)[0]}
+	require.NoError(t, w.allocate())
+	defer func() { require.NoError(t, w.free()) }()
+	require.NoError(t, w.arrays[0].Touch())
+	if _, err := w.arrays[0].Nodes(); err != nil {
+		t.Skip("needs a kernel with NUMA")
+	}
+	var s result.Sample
+	var v Figures
+	w.readBack(&s, &v)
+	assert.Empty(t, s.Placement.Mismatches, "any node will do")
+	w.MemNode = 1023
+	w.readBack(&s, &v)
+	require.NotEmpty(t, s.Placement.Mismatches)
+	assert.Contains(t, s.Placement.Mismatches[0], "not on node 1023")
+}
+
 // An interrupt ends a sample that would last for hours.
 func TestInterrupt(t *testing.T) {
 	for _, c := range cells(t) {

@@ -62,8 +62,10 @@ func TestOneEach(t *testing.T) {
 
 // Differences of readings have the digits of a clock, and no others.
 func TestRoundSeconds(t *testing.T) {
-	steal := 1.3 - 1.2 // 0.10000000000000009
-	s := Sample{Seconds: 0.1 + 0.2, Quality: Quality{Signals: Signals{StealSeconds: &steal}}}
+	before, after := 1.2, 1.3
+	steal := after - before
+	s := Sample{Seconds: 0.30000000000000004, Quality: Quality{Signals: Signals{StealSeconds: &steal}}}
+	require.NotEqual(t, 0.1, steal)
 	s.RoundSeconds()
 	assert.Equal(t, 0.3, s.Seconds)
 	assert.Equal(t, 0.1, steal)
