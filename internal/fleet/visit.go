@@ -34,7 +34,7 @@ type Measure struct {
 	Figure  float64   `json:"figure"` // the best of the samples: the others were disturbed
 	Samples []float64 `json:"samples"`
 	Part    string    `json:"part,omitempty"` // "CPU 3"
-	Parts   int       `json:"parts"`          // so many were measured
+	Parts   int       `json:"parts"`          // the number of parts that were measured
 	Seconds float64   `json:"seconds"`        // that it took
 	Wrong   []string  `json:"wrong,omitempty"`
 	Doubts  []string  `json:"doubts,omitempty"` // what disturbed it
