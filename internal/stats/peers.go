@@ -1,0 +1,231 @@
+package stats
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"slices"
+)
+
+const (
+	// peersOfBet is the number of nodes with which a node is compared in a slot.
+	peersOfBet = 8
+	// spreadPairs is the number of pairs by which a slot counts for the spread of later ones.
+	spreadPairs = 200
+	// enoughPairs give the spread to a few percent.
+	enoughPairs = 4000
+)
+
+// Peers judges the nodes of a fleet that are alike, in one measure: which of them are slower than the others by more than a margin.
+//
+// Time is divided into slots. In each, a bettor against "the node's median is at most 1 + margin times that of its class" bets on the
+// node being slower than its peers, times the margin: other nodes with a figure in the slot, chosen by a hash. The bet is on the pair
+// of the node and the peer in the middle, or half on each of the two in the middle (pairPayoff): it pays at most 2, and at most 1 on
+// average if the node is not slow, so that its wealth is an e-value. A node is as often above as below the middle of its equals,
+// whatever its noise. A mean over all peers would be as fair, and lose more: some of them are disturbed in each slot. Slow peers
+// only make a node look faster. The spread is that of earlier slots, so that a bet depends on the past alone.
+type Peers struct {
+	shift float64 // log of 1 + margin
+	key   uint64
+	bets  map[string]*nodeBets
+	// pairs are the log ratios of pairs of nodes in earlier slots, sorted.
+	pairs []float64
+}
+
+// PeerFigure is the figure of a node in a slot.
+type PeerFigure struct {
+	Node string
+	Log  float64 // of a time, or the negative log of a rate: less is better
+	// Late: the slot was judged without it. It bets, but is nobody's peer, so that no bet changes afterwards.
+	Late bool
+}
+
+// ringFigure is a figure on the ring of a slot, on which they are in the order of their hashes: the peers of a node are the next ones.
+type ringFigure struct {
+	hash uint64
+	log  float64
+}
+
+type nodeBets struct {
+	purse purse
+	bets  []peerBet
+}
+
+// peerBet is a bet of a node.
+type peerBet struct {
+	log    float64    // the node's
+	middle [2]float64 // of its peers: those in the middle, which are one if the number of peers is odd
+	spread float64    // of earlier slots; 0: not known
+}
+
+// NewPeers returns a judge of a class of nodes in one measure. key distinguishes it from others, whose peers differ.
+func NewPeers(key string, margin float64) *Peers {
+	return &Peers{shift: math.Log1p(margin), key: hashOf(key), bets: map[string]*nodeBets{}}
+}
+
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
+}
+
+// mix spreads each bit of x over all bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Settle makes the bets of a slot, which has ended. Slots are settled in the order of time. A node has at most one figure in a slot.
+func (p *Peers) Settle(slot int64, figures []PeerFigure) {
+	at := mix(p.key ^ mix(uint64(slot)))
+	spread := 0.0
+	if len(p.pairs) >= scaleRounds {
+		spread = deviation(p.pairs)
+	}
+	var ring []ringFigure
+	for _, f := range figures {
+		if !f.Late {
+			ring = append(ring, ringFigure{mix(hashOf(f.Node) ^ at), f.Log})
+		}
+	}
+	slices.SortFunc(ring, func(a, b ringFigure) int { return cmp.Compare(a.hash, b.hash) })
+	for _, f := range figures {
+		n := p.bets[f.Node]
+		if n == nil {
+			n = &nodeBets{purse: fullPurse()}
+			p.bets[f.Node] = n
+		}
+		middle, ok := middleOf(ring, mix(hashOf(f.Node)^at))
+		if !ok {
+			continue
+		}
+		bet := peerBet{log: f.Log, middle: middle, spread: spread}
+		n.bets = append(n.bets, bet)
+		n.purse.bet(bet.payoff(1, p.shift))
+	}
+	p.learn(figures, mix(at))
+}
+
+// middleOf returns the figures in the middle of the peers of the node with this hash; false if it has none.
+func middleOf(ring []ringFigure, hash uint64) (middle [2]float64, ok bool) {
+	first, itself := slices.BinarySearchFunc(ring, hash, func(r ringFigure, hash uint64) int { return cmp.Compare(r.hash, hash) })
+	others := len(ring)
+	if itself {
+		first, others = first+1, others-1
+	}
+	var room [peersOfBet]float64
+	peers := room[:min(others, peersOfBet)]
+	if len(peers) == 0 {
+		return middle, false
+	}
+	for i := range peers {
+		peers[i] = ring[(first+i)%len(ring)].log
+	}
+	slices.Sort(peers)
+	return [2]float64{peers[(len(peers)-1)/2], peers[len(peers)/2]}, true
+}
+
+// learn adds pairs of a slot to those that give the spread. The order within a pair is that of the nodes' names: a lasting
+// difference of two nodes moves the centre of their log ratios, not the spread.
+func (p *Peers) learn(figures []PeerFigure, at uint64) {
+	if len(p.pairs) >= enoughPairs {
+		return
+	}
+	ring := slices.DeleteFunc(slices.Clone(figures), func(f PeerFigure) bool { return f.Late })
+	slices.SortFunc(ring, func(a, b PeerFigure) int { return cmp.Compare(mix(hashOf(a.Node)^at), mix(hashOf(b.Node)^at)) })
+	for i := 0; i+1 < min(len(ring), 2*spreadPairs); i += 2 {
+		a, b := ring[i], ring[i+1]
+		if a.Node > b.Node {
+			a, b = b, a
+		}
+		p.pairs = append(p.pairs, a.Log-b.Log)
+	}
+	slices.Sort(p.pairs)
+}
+
+// payoff returns what a bet pays that the node is slower (toward +1) or faster (−1) than its peers by more than a log ratio.
+func (b peerBet) payoff(toward int, logRatio float64) (pay float64) {
+	for _, peer := range b.middle {
+		pay += pairPayoff(float64(toward)*(b.log-peer-logRatio), b.spread) / 2
+	}
+	return pay
+}
+
+// Bets returns the number of a node's bets: the slots in which it had peers.
+func (p *Peers) Bets(node string) int {
+	if n := p.bets[node]; n != nil {
+		return len(n.bets)
+	}
+	return 0
+}
+
+// E returns the e-value for "the node is slower than its class by more than the margin"; 1 without bets.
+func (p *Peers) E(node string) float64 {
+	if n := p.bets[node]; n != nil {
+		return n.purse.wealth()
+	}
+	return 1
+}
+
+// Ratio returns the node's typical ratio to its peers: the Hodges-Lehmann estimate of its log ratios to their medians. It is 1
+// without bets.
+func (p *Peers) Ratio(node string) float64 {
+	n := p.bets[node]
+	if n == nil || len(n.bets) == 0 {
+		return 1
+	}
+	var logs []float64
+	for _, bet := range n.bets {
+		logs = append(logs, bet.log-(bet.middle[0]+bet.middle[1])/2)
+	}
+	slices.Sort(logs)
+	return math.Exp(hodgesLehmann(logs))
+}
+
+// Interval returns the least and the greatest ratio to the class that the node's bets have not ruled out: for each end, a bettor
+// against the ratios beyond it has at least this e-value. 0 and infinity: nothing is ruled out.
+func (p *Peers) Interval(node string, e float64) (lo, hi float64) {
+	n := p.bets[node]
+	if n == nil {
+		return 0, math.Inf(1)
+	}
+	out := func(toward int, logRatio float64) bool {
+		wealth := fullPurse()
+		for _, bet := range n.bets {
+			wealth.bet(bet.payoff(toward, logRatio))
+		}
+		return wealth.wealth() >= e
+	}
+	end := func(toward int) float64 {
+		// Wealth falls along the way from what is surely ruled out to what is surely not.
+		from, to := -float64(toward)*math.Log(farthest), float64(toward)*math.Log(farthest)
+		if !out(toward, from) {
+			return math.Inf(-toward)
+		}
+		for range 40 {
+			if middle := (from + to) / 2; out(toward, middle) {
+				from = middle
+			} else {
+				to = middle
+			}
+		}
+		return from
+	}
+	return math.Exp(end(1)), math.Exp(end(-1))
+}
+
+// Discoveries returns the least e-value of those that are claimed, if the expected share of false claims is to be at most alpha: the
+// k greatest are, for the greatest k for which the k-th is at least n/(alpha k). n is the number of hypotheses, also of those
+// without any e-value. The e-values may depend on each other in any way (e-BH: Wang and Ramdas, "False discovery rate control with
+// e-values", JRSS B 84, 2022). It is infinite if there is no claim.
+func Discoveries(es []float64, n int, alpha float64) (least float64) {
+	sorted := slices.SortedFunc(slices.Values(es), func(a, b float64) int { return cmp.Compare(b, a) })
+	least = math.Inf(1)
+	for i, e := range sorted {
+		if e >= float64(n)/(alpha*float64(i+1)) {
+			least = e
+		}
+	}
+	return least
+}
