@@ -66,7 +66,7 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 		return nil, fmt.Errorf("%w: %s is of gorun %s and %s of gorun %s", ErrDiffer, a.File, a.Run.Experiment, b.File,
 			b.Run.Experiment)
 	}
-	keys := varying(a.Run.Cells, b.Run.Cells)
+	keys := Varying(a.Run.Cells, b.Run.Cells)
 	c := &result.Comparison{
 		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
 		Differences: append(result.Differences(a.Run, b.Run), fixed(a.Run.Cells, b.Run.Cells, keys)...),
@@ -185,8 +185,8 @@ func flagsOf(cells ...result.Cell) []string {
 	return slices.Sorted(maps.Keys(flags))
 }
 
-// varying returns the flags in which the cells of either run differ.
-func varying(runs ...[]result.Cell) []string {
+// Varying returns the flags in which the cells of any of the runs differ.
+func Varying(runs ...[]result.Cell) []string {
 	return slices.DeleteFunc(flagsOf(slices.Concat(runs...)...), func(flag string) bool {
 		return !slices.ContainsFunc(runs, func(cells []result.Cell) bool {
 			return slices.ContainsFunc(cells, func(c result.Cell) bool { return c.Flags[flag] != cells[0].Flags[flag] })
@@ -212,9 +212,9 @@ func given(flag, value string) string {
 	return "--" + flag + " " + value
 }
 
-// key returns the text by which a cell is matched: the flags in which cells differ. Between machines of different
+// Key returns the text by which a cell is matched: the flags in which cells differ. Between machines of different
 // topology, CPUs given by number are matched by their relation, since their numbers have no common meaning.
-func key(c result.Cell, flags []string, elsewhere bool) (text, relations string) {
+func Key(c result.Cell, flags []string, elsewhere bool) (text, relations string) {
 	var words, related []string
 	for _, flag := range flags {
 		value := c.Flags[flag]
@@ -241,11 +241,11 @@ func matchCells(c *result.Comparison, a, b *result.Run, flags []string) (matches
 	elsewhere := slices.ContainsFunc(c.Differences, func(d result.Difference) bool { return d.What == "topology" })
 	partners := map[string]int{}
 	for i, cell := range slices.Backward(b.Cells) {
-		k, _ := key(cell, flags, elsewhere)
+		k, _ := Key(cell, flags, elsewhere)
 		partners[k] = i
 	}
 	for i, cell := range a.Cells {
-		k, relation := key(cell, flags, elsewhere)
+		k, relation := Key(cell, flags, elsewhere)
 		j, found := partners[k]
 		if !found {
 			c.OnlyA = append(c.OnlyA, cell.Name)

@@ -57,16 +57,29 @@ func Conditions() []string {
 // migrationCost can be read only by root: an unknown value is not a difference.
 const migrationCost = "migration-cost"
 
+// unknown is the value of a condition that is not known.
+const unknown = "not known"
+
+// ConditionsOf returns the conditions of a run by name. One that is not known has a value that says so; one that is not known
+// because reading it needs a privilege is absent.
+func ConditionsOf(r *Run) map[string]string {
+	values := map[string]string{}
+	for _, c := range conditions {
+		if value := c.of(r); value != "" || c.name != migrationCost {
+			values[c.name] = cmp.Or(value, unknown)
+		}
+	}
+	return values
+}
+
 // Differences returns the conditions that differ between two runs, in the order of Conditions. A condition that is
 // known for only one of them is a difference too, unless reading it needs a privilege.
 func Differences(a, b *Run) []Difference {
 	differences := []Difference{}
-	for _, c := range conditions {
-		if inA, inB := c.of(a), c.of(b); inA != inB {
-			if c.name == migrationCost && (inA == "" || inB == "") {
-				continue
-			}
-			differences = append(differences, Difference{What: c.name, A: cmp.Or(inA, "not known"), B: cmp.Or(inB, "not known")})
+	inA, inB := ConditionsOf(a), ConditionsOf(b)
+	for _, name := range Conditions() {
+		if x, y := inA[name], inB[name]; x != y && x != "" && y != "" {
+			differences = append(differences, Difference{What: name, A: x, B: y})
 		}
 	}
 	return differences

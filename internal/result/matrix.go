@@ -216,7 +216,7 @@ func (r *Run) Grouped() [][]int {
 		switch v := cell.Verdict; {
 		case r.IsBaseline(i):
 			intervals = append(intervals, interval{i, 1, 1})
-		case v != nil && certain(*v):
+		case v != nil && v.Certain():
 			intervals = append(intervals, interval{i, v.Typical.Lo, v.Typical.Hi})
 		}
 	}
@@ -234,17 +234,6 @@ func (r *Run) Grouped() [][]int {
 		return nil
 	}
 	return groups
-}
-
-// certain reports whether a verdict's interval, of any width, covers the true ratio.
-func certain(v stats.Verdict) bool {
-	switch v.Kind {
-	case stats.Slower, stats.Faster, stats.Same, stats.Mixed:
-		return true
-	case stats.CantTell: // without a reason, it is the interval that is too wide
-		return v.Reason == "" && v.Rounds > 0 && v.Typical.Lo <= v.Typical.Hi
-	}
-	return false
 }
 
 // Order describes the order of the samples. All rounds follow from the run's seed; the samples hold their places.

@@ -105,6 +105,17 @@ func (v Verdict) Unjudged(reason string) Verdict {
 	return v
 }
 
+// Certain reports whether the verdict's interval, of any width, covers the true ratio.
+func (v Verdict) Certain() bool {
+	switch v.Kind {
+	case Slower, Faster, Same, Mixed:
+		return true
+	case CantTell: // without a reason, it is the interval that is too wide
+		return v.Reason == "" && v.Rounds > 0 && v.Typical.Lo <= v.Typical.Hi
+	}
+	return false
+}
+
 // judged returns the kind that follows from the effects, for a run whose control is sound.
 func (v Verdict) judged() Kind {
 	if v.Total != nil && v.disagree() {
