@@ -18,7 +18,8 @@ import (
 var signals = map[string]syscall.Signal{"-HUP": syscall.SIGHUP, "-INT": syscall.SIGINT, "-TERM": syscall.SIGTERM}
 
 // exits is the script command `exits CODE[|CODE…] [-INT FILE] ARGS…`: gorun must end with one of these exit codes. Its outputs go to the
-// files out and err. With -HUP, -INT or -TERM the signal is sent as soon as FILE holds a line.
+// files out and err. With -HUP, -INT or -TERM the signal is sent as soon as FILE, a name or a
+// pattern, holds a line.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE[|CODE…] [-INT FILE] ARGS…")
@@ -47,6 +48,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for awaited {
+		if found, _ := filepath.Glob(file); len(found) > 0 {
+			file = found[0]
+		}
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "\n") {
 			ts.Check(cmd.Process.Signal(signal))
 			break

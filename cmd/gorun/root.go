@@ -99,6 +99,7 @@ var commands = [...]entry{
 	{"metrics", newMetrics},
 	{"topo", newTopo},
 	{"doctor", newDoctor},
+	{"fleet", newFleet},
 	{"version", newVersion},
 }
 

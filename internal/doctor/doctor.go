@@ -126,6 +126,17 @@ func (r *Report) judge() {
 	}
 }
 
+// Odd returns the values of the conditions that are not OK, by name. It takes no trial.
+func Odd(s Subject) map[string]string {
+	odd := map[string]string{}
+	for _, c := range examine(s, nil).Conditions {
+		if c.Level != OK {
+			odd[c.Name] = c.Value
+		}
+	}
+	return odd
+}
+
 // Digest returns the conditions that a reader of a result should know, each in a few words. It reads files, and tries
 // nothing.
 func Digest(s Subject) (words []string) {

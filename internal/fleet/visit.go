@@ -2,7 +2,22 @@
 // nothing: files in, files out.
 package fleet
 
-import "gorun/internal/result"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// Schema names the version of the lines of a visit's file. A new key does not change it.
+const Schema = "gorun-fleet/v1"
 
 // Line is a line of a visit's file, which has one of these. The file is DIR/NODE/BOOT/TIME.jsonl; while the visit lasts, and for
 // ever if it is killed, its name ends in .part.
@@ -42,12 +57,118 @@ type Measure struct {
 
 // Missing is a measure that this visit does not have, with the reason.
 type Missing struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
+	Name   string   `json:"name"`
+	Reason string   `json:"reason"`
+	Wrong  []string `json:"wrong,omitempty"` // results that were computed wrongly
 }
 
 // End is the end of a visit.
 type End struct {
 	Ended   string  `json:"ended"` // RFC 3339, UTC
 	Seconds float64 `json:"seconds"`
+}
+
+// CheckNode returns an error for the name of a node that is no safe name of a file.
+func CheckNode(name string) error {
+	if name == "" || strings.Contains(name, "/") || strings.HasPrefix(name, ".") || strings.ContainsRune(name, 0) {
+		return hint.Flag("node", name, hint.With(errors.New("it names a directory below --out, and cannot be empty, contain a slash or begin with a dot"),
+			"give --node another name"))
+	}
+	return nil
+}
+
+// partial is the end of the name of a file whose visit has not ended.
+const partial = ".part"
+
+// visitFile is the file of a visit in progress.
+type visitFile struct {
+	file *os.File
+	path string // at the end of the visit
+}
+
+// createFile creates the file of a visit that begins now. Neither a lock nor a link is needed, so that it can be on NFS.
+func createFile(dir string, now time.Time) (*visitFile, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, unwritable(dir, err)
+	}
+	for ; ; now = now.Add(time.Nanosecond) { // another visit may have begun at the same moment
+		path := filepath.Join(dir, now.UTC().Format("20060102T150405.000000000Z")+".jsonl")
+		file, err := os.OpenFile(path+partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, unwritable(path+partial, err)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // that of a visit which has ended
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+			continue
+		}
+		return &visitFile{file, path}, nil
+	}
+}
+
+// unwritable is the error for a file that cannot be made.
+func unwritable(path string, err error) error {
+	return hint.Usagef("--out: cannot make %s: %w", path, hint.With(bare(err), "name a directory that you may write"))
+}
+
+// write writes a line as a whole.
+func (f *visitFile) write(line Line) error {
+	text, err := json.Marshal(line)
+	if err == nil {
+		_, err = f.file.Write(append(text, '\n'))
+	}
+	return f.failed(err)
+}
+
+// sync waits until all lines are on the disk. A file system over a network may report only now that it is full.
+func (f *visitFile) sync() error { return f.failed(f.file.Sync()) }
+
+// discard removes a file that has no whole line.
+func (f *visitFile) discard() {
+	_ = f.file.Close()
+	_ = os.Remove(f.file.Name())
+}
+
+// finish gives the file its final name.
+func (f *visitFile) finish() error {
+	err := f.sync()
+	if err == nil {
+		err = f.failed(f.file.Close())
+	}
+	if err == nil {
+		err = f.failed(os.Rename(f.path+partial, f.path))
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(f.path))
+	if err != nil {
+		return f.failed(err)
+	}
+	defer dir.Close()
+	return f.failed(dir.Sync())
+}
+
+func (f *visitFile) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return hint.With(fmt.Errorf("--out: cannot write %s: %w", f.file.Name(), bare(err)),
+		"make room on its file system, or name another directory")
+}
+
+// bare returns an error without its path.
+func bare(err error) error {
+	var of *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &of):
+		return of.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }

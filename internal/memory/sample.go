@@ -263,7 +263,7 @@ func (w *work) finish(s *result.Sample) error {
 func (w *work) check(s *result.Sample, i int, r csrc.MemoryResult) {
 	if w.Op == "read" {
 		if want := inA * float64(r.Bytes/8); r.Sum != want {
-			s.Doubt(result.Invalid, "CPU %d computed a wrong sum: %v instead of %v", w.CPUs[i], r.Sum, want)
+			s.Wrong("CPU %d computed a wrong sum: %v instead of %v", w.CPUs[i], r.Sum, want)
 		}
 		return
 	}
@@ -272,7 +272,7 @@ func (w *work) check(s *result.Sample, i int, r csrc.MemoryResult) {
 	slice := w.slices(i)[0]
 	for at := uint64(0); at < written; at += some {
 		if slice[at] != wants[w.Op] {
-			s.Doubt(result.Invalid, "CPU %d computed a wrong value: %v instead of %v", w.CPUs[i], slice[at], wants[w.Op])
+			s.Wrong("CPU %d computed a wrong value: %v instead of %v", w.CPUs[i], slice[at], wants[w.Op])
 			return
 		}
 	}

@@ -205,11 +205,17 @@ type Doubt struct {
 	Verdict Verdict
 	Reason  string
 	Hint    string // what to do about it; "": nothing
+	Wrong   bool   // a CPU computed a wrong result
 }
 
 // Doubt adds a reason against the sample.
 func (s *Sample) Doubt(verdict Verdict, format string, args ...any) {
 	s.Doubts = append(s.Doubts, Doubt{Verdict: verdict, Reason: fmt.Sprintf(format, args...)})
+}
+
+// Wrong makes the sample invalid, because a CPU computed a wrong result.
+func (s *Sample) Wrong(format string, args ...any) {
+	s.Doubts = append(s.Doubts, Doubt{Verdict: Invalid, Reason: fmt.Sprintf(format, args...), Wrong: true})
 }
 
 // Quality holds the disturbances of a sample and the verdict that follows from them.

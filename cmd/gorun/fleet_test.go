@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/fleet"
+	"gorun/internal/tests"
+)
+
+// visiting is a visit by a process of gorun's, which has measured something.
+type visiting struct {
+	cmd    *exec.Cmd
+	file   string
+	stderr bytes.Buffer
+}
+
+func startVisit(t *testing.T) *visiting {
+	t.Helper()
+	dir := t.TempDir()
+	v := &visiting{cmd: gorunCommand("fleet", "node", "--out", dir, "--node", "n1", "--budget", "100h")}
+	v.cmd.Stderr = &v.stderr
+	require.NoError(t, v.cmd.Start())
+	t.Cleanup(func() { _ = v.cmd.Process.Kill() })
+	tests.Await(t, "second line", func() bool {
+		found, err := filepath.Glob(dir + "/n1/*/*.part")
+		require.NoError(t, err)
+		if len(found) == 0 {
+			return false
+		}
+		v.file = found[0]
+		return len(v.lines(t)) > 1
+	})
+	return v
+}
+
+// lines returns the whole lines of the file.
+func (v *visiting) lines(t *testing.T) (lines []fleet.Line) {
+	t.Helper()
+	text, err := os.ReadFile(v.file)
+	require.NoError(t, err)
+	for line := range bytes.Lines(text) {
+		if bytes.HasSuffix(line, []byte("\n")) {
+			var l fleet.Line
+			require.NoError(t, json.Unmarshal(line, &l), "%s", line)
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// A visit that is killed leaves its file as .part, with whole lines.
+func TestLiveFleetNodeKilled(t *testing.T) {
+	tests.Live(t)
+	v := startVisit(t)
+	require.NoError(t, v.cmd.Process.Kill())
+	require.Error(t, v.cmd.Wait())
+	lines := v.lines(t)
+	assert.NotNil(t, lines[0].Visit)
+	for _, line := range lines {
+		assert.Nil(t, line.End)
+	}
+}
+
+// A disk that becomes full ends the visit with an error that names the file. RLIMIT_FSIZE is an error of write(2) too.
+func TestLiveFleetNodeFullDisk(t *testing.T) {
+	tests.Live(t)
+	v := startVisit(t)
+	most := [2]uint64{1, 1}
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(v.cmd.Process.Pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&most)), 0, 0, 0)
+	require.Zero(t, errno)
+	var ended *exec.ExitError
+	require.ErrorAs(t, v.cmd.Wait(), &ended)
+	assert.Equal(t, exitFailed, ended.ExitCode())
+	assert.Contains(t, v.stderr.String(), "gorun: error: --out: cannot write "+v.file+": file too large\ngorun: hint: ")
+	assert.NotNil(t, v.lines(t)[0].Visit)
+}
