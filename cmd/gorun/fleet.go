@@ -27,6 +27,7 @@ import (
 // fleetCommands are the commands of `gorun fleet`.
 var fleetCommands = [...]entry{
 	{"node", newFleetNode},
+	{"judge", newFleetJudge},
 }
 
 // newFleet is `gorun fleet`, whose commands are about many machines.

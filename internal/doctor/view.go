@@ -124,24 +124,21 @@ func (r *Report) Fixes(w io.Writer) error {
 
 // Prometheus writes the report in the text exposition format, for node_exporter's textfile collector.
 func (r *Report) Prometheus(w io.Writer) error {
-	ready, counts := map[string]float64{}, map[string]float64{}
+	ready := metrics.Metric{
+		Name: "gorun_doctor_ready", Help: "Whether the machine is ready for measurements of an area: 1 or 0.", Labels: []string{"area"},
+	}
 	for _, area := range r.Areas {
-		ready[string(area.Area)] = map[bool]float64{true: 1}[area.Ready]
+		value := map[bool]float64{true: 1}[area.Ready]
+		ready.Points = append(ready.Points, metrics.Point{Labels: []string{string(area.Area)}, Value: value})
 	}
+	counts := metrics.Metric{Name: "gorun_doctor_conditions", Help: "The number of conditions of each level.", Labels: []string{"level"}}
 	for _, level := range levels {
-		counts[string(level)] = 0
+		of := slices.DeleteFunc(slices.Clone(r.Conditions), func(c Condition) bool { return c.Level != level })
+		counts.Points = append(counts.Points, metrics.Point{Labels: []string{string(level)}, Value: float64(len(of))})
 	}
-	for _, c := range r.Conditions {
-		counts[string(c.Level)]++
-	}
-	gauges := []metrics.Metric{{
-		Name: "gorun_doctor_ready", Help: "Whether the machine is ready for measurements of an area: 1 or 0.",
-		Label: "area", Values: ready,
-	}, {
-		Name: "gorun_doctor_conditions", Help: "The number of conditions of each level.", Label: "level", Values: counts,
-	}}
+	gauges := []metrics.Metric{ready, counts}
 	gauge := func(name, help string, x float64) {
-		gauges = append(gauges, metrics.Metric{Name: name, Help: help, Values: map[string]float64{"": x}})
+		gauges = append(gauges, metrics.Metric{Name: name, Help: help, Points: []metrics.Point{{Value: x}}})
 	}
 	if t := r.Trial; t != nil {
 		gauge("gorun_doctor_equal_runs_difference_ratio", "The median difference of two equal runs, one after the other: 0.02 is 2%.", t.Differs)

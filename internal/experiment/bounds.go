@@ -13,6 +13,7 @@ import (
 
 	"gorun/internal/bytesize"
 	"gorun/internal/linux"
+	"gorun/internal/matrix"
 )
 
 // Number is what a flag with bounds can be.
@@ -123,3 +124,18 @@ func (f *FlagSet) Size(p *uint64, name, usage string) {
 		return sizes[0], nil
 	})
 }
+
+// Share is the value of a flag that is a part of 1, written as 2% or 0.02.
+type Share float64
+
+// Set implements pflag.Value.
+func (s *Share) Set(text string) error {
+	v, err := matrix.ParseFraction(text)
+	*s = Share(v)
+	return err
+}
+
+func (s *Share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 6, 64) + "%" }
+
+// Type implements pflag.Value.
+func (s *Share) Type() string { return "share" }

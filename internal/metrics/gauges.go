@@ -7,12 +7,18 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// Metric is a gauge outside a run, with at most one label.
+// Metric is a gauge outside a run.
 type Metric struct {
 	Name   string
 	Help   string
-	Label  string             // "": none
-	Values map[string]float64 // by the value of the label; "" without one
+	Labels []string // names
+	Points []Point
+}
+
+// Point is a value of a metric, with the values of its labels.
+type Point struct {
+	Labels []string
+	Value  float64
 }
 
 // WriteGauges writes metrics in the text exposition format
@@ -20,16 +26,12 @@ type Metric struct {
 func WriteGauges(w io.Writer, gauges []Metric) error {
 	registry := prometheus.NewRegistry()
 	for _, g := range gauges {
-		var labels []string
-		if g.Label != "" {
-			labels = []string{g.Label}
-		}
-		vector := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: g.Name, Help: g.Help}, labels)
+		vector := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: g.Name, Help: g.Help}, g.Labels)
 		if err := registry.Register(vector); err != nil {
 			return err
 		}
-		for label, value := range g.Values {
-			vector.WithLabelValues([]string{label}[:len(labels)]...).Set(value)
+		for _, p := range g.Points {
+			vector.WithLabelValues(p.Labels...).Set(p.Value)
 		}
 	}
 	return writeText(w, registry)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -78,6 +80,30 @@ var (
 	// or the start of a program (DDE).
 	ownName = lazy.Regexp(`^--[a-z][a-z0-9-]*([ =][\w.,:/%='-]*)*$|^[-* ]+$`)
 )
+
+// TableCSV writes a table: figures unscaled, with the digits that read back as the same float64.
+func TableCSV(w io.Writer, t table.Table) error {
+	var titles []string
+	for _, c := range t.Columns {
+		titles = append(titles, c.Title)
+	}
+	rows := [][]string{titles}
+	for _, row := range t.Sheet().Rows {
+		var fields []string
+		for _, cell := range row {
+			text := cmp.Or(cell.Exact, cell.Text)
+			for _, phrase := range cell.Words {
+				text += phrase.Text
+			}
+			if text == units.None {
+				text = ""
+			}
+			fields = append(fields, escapeCSV(text))
+		}
+		rows = append(rows, fields)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
 
 // escapeCSV returns a field that a spreadsheet shows as it is: a text that it would compute follows an apostrophe. A number
 // or a name of gorun's own is never changed.

@@ -14,10 +14,12 @@ import (
 	"sync"
 
 	"gorun/internal/render"
+	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/shell"
+	"gorun/internal/table"
 )
 
 var (
@@ -57,6 +59,7 @@ type page struct {
 // section is one run of the page.
 type section struct {
 	Anchor, Name  string
+	Run           bool             // it has what only runs have
 	Answer        []view.Statement // where it is not in the page's head
 	Open          bool             // in progress, or killed
 	Partial       bool
@@ -86,11 +89,7 @@ const refresh = 5
 // Write writes the report of some runs. Their contents are not trusted: the template escapes them, and the page may
 // neither load nor send anything (Content Security Policy 3).
 func Write(w io.Writer, inputs []Input, o Options) error {
-	p := page{
-		Version: o.Version, Refresh: refresh, Policy: policy(o.Version != ""),
-		Style:  template.HTML("<style>\n" + style + "</style>"),
-		Script: template.HTML("<script>" + script + "</script>"),
-	}
+	p := newPage(o.Version)
 	clean := make([]Input, len(inputs))
 	for i, in := range inputs {
 		clean[i] = Input{File: term.Clean(in.File), Run: term.Clean(in.Run), Ended: in.Ended}
@@ -105,10 +104,48 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 	p.Together, compared = comparisons(clean, o.Views)
 	p.Title, p.Answer = headOf(clean, o.Views, compared)
 	p.Facts = factsOf(clean)
+	return p.write(w)
+}
+
+// newPage returns a page without contents; version is that of a page that refreshes itself.
+func newPage(version string) page {
+	return page{
+		Version: version, Refresh: refresh, Policy: policy(version != ""),
+		Style:  template.HTML("<style>\n" + style + "</style>"),
+		Script: template.HTML("<script>" + script + "</script>"),
+	}
+}
+
+func (p page) write(w io.Writer) error {
 	if err := pageTemplate().Execute(w, p); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return nil
+}
+
+// Document is what a page shows that is not about runs.
+type Document struct {
+	Title    string
+	Answer   []view.Statement
+	Tables   []table.Table
+	Drawings []chart.Drawing
+	Warnings []string
+}
+
+// WriteDocument writes a page as Write does.
+func WriteDocument(w io.Writer, d Document) error {
+	d = term.Clean(d)
+	p := newPage("")
+	p.Title, p.Answer = d.Title, d.Answer
+	s := section{Anchor: "found", Tables: sheets(d.Tables...)}
+	for _, warning := range d.Warnings {
+		s.Warnings = append(s.Warnings, result.Warning{Message: warning})
+	}
+	for i, drawn := range d.Drawings {
+		s.Figures = append(s.Figures, drawingOf(fmt.Sprintf("drawing%d", i+1), drawn))
+	}
+	p.Runs = []section{s}
+	return p.write(w)
 }
 
 // policy lets the page run its own script and load nothing. One that is served may ask its server for a newer version.
@@ -125,7 +162,7 @@ func policy(served bool) string {
 func sectionOf(anchor string, in Input, views render.Views, several bool) section {
 	run := in.Run
 	s := section{
-		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
+		Anchor: anchor, Name: filepath.Base(in.File), Run: true, Open: !in.Ended, Partial: run.Partial,
 		Tables:   sheets(views.Tables(run, false)...),
 		Findings: views.Findings(run), FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
 		Quality: sheets(append(view.Quality(run, true), disturbances(run))...), Environment: sheetOf(environment(in)), Options: sheetOf(options(run)),
@@ -142,14 +179,16 @@ func sectionOf(anchor string, in Input, views render.Views, several bool) sectio
 		if !ok {
 			continue
 		}
-		name := anchor + "-" + f.Anchor
 		figure.Table.Name = cmp.Or(figure.Table.Name, f.Anchor)
-		s.Figures = append(s.Figures, drawing{
-			Anchor: name, Title: figure.Title, Description: figure.Description, SVG: labelled(figure.SVG, name),
-			Table: sheetOf(figure.Table),
-		})
+		s.Figures = append(s.Figures, drawingOf(anchor+"-"+f.Anchor, figure))
 	}
 	return s
+}
+
+func drawingOf(anchor string, d chart.Drawing) drawing {
+	return drawing{
+		Anchor: anchor, Title: d.Title, Description: d.Description, SVG: labelled(d.SVG, anchor), Table: sheetOf(d.Table),
+	}
 }
 
 // labelled names a drawing for a screen reader by its title and its description, with identifiers that are unique in

@@ -58,8 +58,8 @@ type Options struct {
 	svg      string
 
 	// For runs that compare cells.
-	precision share
-	margin    share
+	precision experiment.Share
+	margin    experiment.Share
 	resume    bool
 	resumes   bool // the run has the flag --resume
 	failOn    matrix.FailOn
@@ -86,18 +86,6 @@ const (
 // mostSamples is far more than any run takes, and small enough that the number of samples of all cells does not
 // overflow.
 const mostSamples = 1_000_000_000
-
-// share is a part of 1, written as 2% or 0.02.
-type share float64
-
-func (s *share) Set(text string) error {
-	v, err := matrix.ParseFraction(text)
-	*s = share(v)
-	return err
-}
-
-func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 6, 64) + "%" }
-func (s *share) Type() string   { return "share" }
 
 // resultFlags are the flags that select where the result is written.
 type resultFlags struct {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gorun/internal/experiment"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -52,8 +53,8 @@ func (o *Options) settleSpec(spec matrix.Spec) {
 	take("budget", spec.Budget > 0, func() { o.budget = spec.Budget })
 	take("samples", spec.Samples != nil, func() { o.samples = *spec.Samples })
 	take("warmup", spec.Warmup != nil, func() { o.warmup = *spec.Warmup })
-	take("precision", spec.Precision != nil, func() { o.precision = share(*spec.Precision) })
-	take("margin", spec.Margin != nil, func() { o.margin = share(*spec.Margin) })
+	take("precision", spec.Precision != nil, func() { o.precision = experiment.Share(*spec.Precision) })
+	take("margin", spec.Margin != nil, func() { o.margin = experiment.Share(*spec.Margin) })
 	take("seed", spec.Seed != nil, func() { o.seed, o.drawn = *spec.Seed, false })
 	o.settleBudget(o.samples > 0)
 	o.budgeted = o.budgeted || spec.Budget > 0 && o.budget > 0

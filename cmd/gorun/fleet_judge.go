@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/experiment"
+	"gorun/internal/fleet"
+	"gorun/internal/hint"
+	"gorun/internal/output"
+	"gorun/internal/report"
+	"gorun/internal/run"
+)
+
+// fleetJudgeOptions are the flags and arguments of `gorun fleet judge`.
+type fleetJudgeOptions struct {
+	env     env
+	paths   []string
+	format  string
+	margin  experiment.Share
+	fdr     experiment.Share
+	slot    time.Duration
+	since   string
+	expect  string
+	settled string
+}
+
+func newFleetJudge(e env) *cobra.Command {
+	o := &fleetJudgeOptions{env: e, margin: 0.02, fdr: 0.05}
+	cmd := &cobra.Command{
+		Use:   "judge PATH...",
+		Short: "Say which nodes are slow, from the visits of many, or on which hosts a placement helps",
+		Long: "Of visits (gorun fleet node), each node is compared with others like it that were visited at about the same time.\n" +
+			"Those are named that are slower by more than --margin; of the names, at most the share --fdr is expected to be\n" +
+			"false. A PATH is a directory or a file. See gorun help fleet for how it is judged, and how many visits it takes.\n\n" +
+			"Of journals of one matrix from many hosts (gorun matrix --out, gorun exec --placements --out), each cell is shown\n" +
+			"with the number of hosts on which it is faster or slower, and the hosts that disagree with the others.",
+		Example: "  gorun fleet judge /shared/visits\n" +
+			"  gorun fleet judge /shared/visits --since 168h --expect nodes.txt --settled judged.json\n" +
+			"  gorun fleet judge /shared/visits --format slurm\n" +
+			"  gorun fleet judge placements-*.jsonl",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return hint.Usage(hint.With(errors.New("no path is given"), "gorun fleet judge /shared/visits"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths = args
+			return o.run(cmd.Context())
+		},
+	}
+	flags := experiment.NewFlagSet("judge")
+	flags.Var(&o.margin, "margin", "a node is slow if it is slower than others like it by more than this")
+	flags.Var(&o.fdr, "fdr", "the share of false names among all names, at most and on average")
+	flags.DurationVar(&o.slot, "slot", time.Hour, "nodes that are visited in the same slot of time are compared")
+	flags.StringVar(&o.since, "since", "", "leave out visits before this `time`: 2026-11-27, 2026-11-27T06:00:00Z, or 168h for the last week")
+	flags.StringVar(&o.expect, "expect", "", "a `file` with the names of all nodes, a line each: those that never reported are listed")
+	flags.StringVar(&o.settled, "settled", "", "a `file` that remembers which visits were judged: a visit that arrives later changes\n"+
+		"the result of its own node alone")
+	flags.StringVar(&o.format, "format", fleet.Formats()[0], run.FormatUsage(fleet.Formats()))
+	flags.Complete("format", fleet.Formats())
+	flags.Files("expect", "txt")
+	flags.Files("settled", "json")
+	experiment.Bound(flags, &o.slot, "slot", time.Second, 1000*time.Hour)
+	addFlags(e, cmd, flags)
+	return cmd
+}
+
+func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
+	if err := run.KnownFormat(o.format, fleet.Formats()); err != nil {
+		return err
+	}
+	if !(o.fdr > 0 && o.fdr < 1) {
+		return hint.Flag("fdr", o.fdr.String(), errors.New("give a share between 0 and 100%"))
+	}
+	files, err := fleet.Files(o.paths)
+	if err != nil {
+		return err
+	}
+	if fleet.AreVisits(files) {
+		return o.judgeVisits(ctx, files)
+	}
+	return o.judgeHosts(files)
+}
+
+func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (err error) {
+	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: time.Now()}
+	if options.Since, err = parseSince(o.since, options.Now); err != nil {
+		return hint.Flag("since", o.since, err)
+	}
+	if options.Expect, err = readNames(o.expect); err != nil {
+		return hint.Flag("expect", o.expect, err)
+	}
+	if o.settled != "" {
+		if options.Settled, err = fleet.ReadSettled(o.settled, o.slot); err != nil {
+			return hint.Flag("settled", o.settled, err)
+		}
+	}
+	j := fleet.Judge(files, options)
+	j.Tool = tool()
+	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil {
+		return err
+	}
+	if o.settled == "" {
+		return nil
+	}
+	file, err := output.Opener{Stdout: o.env.Stdout, Stderr: o.env.Stderr}.Open(ctx, output.Named{Flag: "settled", Path: o.settled})
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Write(j.Settled.Write), file.Close())
+}
+
+// judgeHosts judges journals of one matrix from many hosts.
+func (o *fleetJudgeOptions) judgeHosts(files []string) error {
+	runs := make([]fleet.HostRun, len(files))
+	for i, file := range files {
+		in, err := report.Read(file, views)
+		if err != nil {
+			return err
+		}
+		runs[i] = fleet.HostRun{File: in.File, Run: in.Run, Ended: in.Ended}
+	}
+	h, err := fleet.JudgeHosts(runs)
+	if err != nil {
+		return err
+	}
+	h.Tool = tool()
+	return fleet.Show(o.env.Stdout, h, o.format, o.env.Show)
+}
+
+// parseSince parses a date, a time, or how long ago it is; "" is the zero time.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New("give a date (2026-11-27), a time (2026-11-27T06:00:00Z) or how long ago it is (168h)")
+}
+
+// readNames reads the names of nodes, a line each; node/NAME, as kubectl writes it, is NAME.
+func readNames(path string) (names []string, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	var in io.Reader = os.Stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if name := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "node/"); name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), lines.Err()
+}

@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/render/term"
+)
+
+// shown shows a judgement in a format.
+func shown(t *testing.T, d document, format string) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, Show(&out, d, format, term.Options{Width: 120}))
+	return out.String()
+}
+
+// twoSlow judges a fleet in which two nodes are slow, one of them in two measures.
+func twoSlow(t *testing.T) *Judgement {
+	t.Helper()
+	o := options()
+	o.Expect = []string{"n99"}
+	return judgeDir(t, fleetOf(20, 24).slowed(7, "latency", 1.06).slowed(3, "latency", 1.2).slowed(3, "compute-one", 1.1).write(t), o)
+}
+
+func TestAnswer(t *testing.T) {
+	var texts []string
+	for _, s := range twoSlow(t).Answer() {
+		texts = append(texts, s.Text)
+	}
+	require.Len(t, texts, 3)
+	assert.Regexp(t, `^2 of 21 nodes are slower than others like it by more than 2%: n3 \(latency \+(19|20)(\.\d)?%\), n7 \(latency \+[56]\.\d%\)$`, texts[0])
+	assert.Equal(t, "At most 5% of the names are expected to be false", texts[1])
+	assert.Equal(t, "Nodes: 20 judged, 1 never reported", texts[2])
+
+	few := judgeDir(t, fleetOf(20, 3).slowed(3, "latency", 1.2).write(t), options())
+	assert.Equal(t, "No node is known to be slower than others like it by more than 2%, of 20 nodes", few.Answer()[0].Text)
+	assert.Equal(t, "No node has more than 3 visits that count so far, and a single slow one is named after 10 at the earliest", few.Answer()[1].Text)
+
+	alone := judgeDir(t, fleetOf(1, 3).write(t), options())
+	assert.Equal(t, "No node was judged: a node needs others like it, visited in the same 1 h", alone.Answer()[0].Text)
+}
+
+// Each format has the named nodes.
+func TestFormats(t *testing.T) {
+	j := twoSlow(t)
+	for _, format := range Formats() {
+		text := shown(t, j, format)
+		assert.Contains(t, text, "n3", format)
+		assert.Contains(t, text, "latency", format)
+		assert.Equal(t, text, shown(t, j, format), "%s is the same each time", format)
+	}
+	assert.Contains(t, shown(t, j, "html"), "<svg")
+	assert.Contains(t, shown(t, j, "prometheus"), `gorun_fleet_slow_ratio{measure="compute-one",node="n3"} 1.`)
+	assert.Contains(t, shown(t, j, "prometheus"), `gorun_fleet_nodes{state="never reported"} 1`)
+
+	var read Judgement
+	require.NoError(t, json.Unmarshal([]byte(shown(t, j, "json")), &read))
+	assert.Equal(t, j.Slow, read.Slow)
+	assert.Len(t, read.Nodes, 21)
+
+	rows, err := csv.NewReader(strings.NewReader(shown(t, j, "csv"))).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"node", "class", "state", "measure", "figure", "visits", "e", "ratio", "slow"}, rows[0])
+	assert.Len(t, rows, 1+2*20+1)
+	slow := 0
+	for _, row := range rows {
+		if row[8] == "true" {
+			slow++
+		}
+	}
+	assert.Equal(t, 3, slow)
+}
+
+// The lines that drain nodes are a shell's, one for each node, with all reasons.
+func TestDrainLines(t *testing.T) {
+	j := twoSlow(t)
+	slurm := strings.Split(strings.TrimSpace(shown(t, j, "slurm")), "\n")
+	require.Len(t, slurm, 2)
+	// A shell sees five words of each.
+	script := "scontrol() { echo $#; echo \"$4\"; }\n" + slurm[0]
+	out, err := exec.Command("bash", "-c", script).Output()
+	require.NoError(t, err)
+	assert.Regexp(t, `^4\nreason=gorun: latency \+\d+(\.\d)?% \(CPU 1\), compute-one \+\d+\.\d% \(CPU 0\)\n$`, string(out))
+	assert.Regexp(t, `^kubectl cordon n3 # gorun: latency`, shown(t, j, "kubernetes"))
+
+	healthy := judgeDir(t, fleetOf(3, 1).write(t), options())
+	assert.Equal(t, "# no node is named\n", shown(t, healthy, "slurm"))
+}
+
+// A name of a file that a stranger wrote changes neither the terminal nor a shell.
+func TestHostileNames(t *testing.T) {
+	m := fleetOf(20, 20).slowed(3, "latency", 1.2)
+	m.change = func(node, _ int, lines []Line) []Line {
+		if node == 3 {
+			lines[0].Visit.Node = "n3; touch /tmp/x\x1b[31m"
+		}
+		lines[2].Measure.Part = "<script>\n$(reboot)"
+		return lines
+	}
+	j := judgeDir(t, m.write(t), options())
+	require.Len(t, j.Slow, 1)
+	for _, format := range Formats() {
+		text := shown(t, j, format)
+		assert.NotContains(t, text, "\x1b[31m", format)
+		assert.NotContains(t, text, "<script>\n", format)
+		if format == "slurm" || format == "kubernetes" {
+			assert.Equal(t, 1, strings.Count(text, "\n"), format)
+			assert.Contains(t, text, "'", format)
+		}
+	}
+}
