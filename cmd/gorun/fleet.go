@@ -145,7 +145,7 @@ func runFleetNode(ctx context.Context, o *visitOptions) error {
 
 // hourSeed returns the seed of all visits that begin in the same hour.
 func hourSeed(now time.Time) uint64 {
-	hash := fnv.New64a()
+	hash := fnv.New32a()
 	fmt.Fprint(hash, now.UTC().Format("2006-01-02T15"))
-	return hash.Sum64()
+	return uint64(hash.Sum32())
 }

@@ -211,7 +211,7 @@ func (v *Visitor) take(ctx context.Context, m planned) Line {
 	if err != nil {
 		return missing(err)
 	}
-	if err = errors.Join(v.sample(ctx, p, &found), p.close()); err != nil || ctx.Err() != nil {
+	if err = errors.Join(v.sample(ctx, m, p, &found), p.close()); err != nil || ctx.Err() != nil {
 		return missing(err)
 	}
 	of := found.measure(m, p)
@@ -223,11 +223,11 @@ func (v *Visitor) take(ctx context.Context, m planned) Line {
 }
 
 // sample takes all samples: one of each cell, then the next, so that a short disturbance does not meet all samples of a part.
-func (v *Visitor) sample(ctx context.Context, p *probe, found *findings) error {
+func (v *Visitor) sample(ctx context.Context, m planned, p *probe, found *findings) error {
 	deadline, _ := ctx.Deadline()
 	var longest time.Duration
 	for n := range samples * p.cells {
-		needs, left := longest*time.Duration(samples*p.cells-n), time.Until(deadline)
+		needs, left := longest*time.Duration(samples*p.cells-n), max(0, time.Until(deadline))
 		if needs > left {
 			return fmt.Errorf("it needs %s more, and %s of the budget are left", units.Duration(needs.Seconds()), units.Duration(left.Seconds()))
 		}
@@ -236,7 +236,11 @@ func (v *Visitor) sample(ctx context.Context, p *probe, found *findings) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		found.add(s, figures, err)
+		where := ""
+		if p.cells > 1 {
+			where = m.parts[cell].words + ": "
+		}
+		found.add(where, s, figures, err)
 		longest = max(longest, time.Since(begun))
 	}
 	return nil
@@ -260,8 +264,11 @@ func (v *Visitor) watch(ctx context.Context, p *probe, cell int) (s result.Sampl
 	return s, figures, err
 }
 
-// add adds a sample.
-func (f *findings) add(s result.Sample, figures map[int]float64, err error) {
+// doubtsKept limits the number of doubts of a measure that are kept.
+const doubtsKept = 8
+
+// add adds a sample. where begins its doubts.
+func (f *findings) add(where string, s result.Sample, figures map[int]float64, err error) {
 	for _, d := range s.Doubts {
 		if d.Wrong {
 			f.wrong = once(f.wrong, d.Reason)
@@ -275,11 +282,11 @@ func (f *findings) add(s result.Sample, figures map[int]float64, err error) {
 		figures = nil
 	}
 	if len(figures) == 0 && len(reasons) > 0 {
-		f.failed = cmp.Or(f.failed, reasons[0])
+		f.failed = cmp.Or(f.failed, where+reasons[0])
 	}
 	for _, reason := range reasons {
-		if !slices.Contains(f.wrong, reason) {
-			f.doubts = once(f.doubts, reason)
+		if !slices.Contains(f.wrong, reason) && len(f.doubts) < doubtsKept {
+			f.doubts = once(f.doubts, where+reason)
 		}
 	}
 	for part, figure := range figures {

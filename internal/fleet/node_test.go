@@ -149,6 +149,9 @@ func TestVisit(t *testing.T) {
 	assert.Equal(t, "the second", m.Part)
 	assert.Equal(t, 2, m.Parts)
 	assert.Equal(t, []string{"CPU 9 computed a wrong value"}, m.Wrong)
+	for _, doubt := range m.Doubts {
+		assert.Regexp(t, "^(CPU|the second)", doubt, "it begins with the part")
+	}
 	assert.Equal(t, &Missing{Name: "broken", Reason: "no memory"}, by["broken"].Missing)
 	assert.Equal(t, &Missing{Name: "absent", Reason: "there is no other node"}, by["absent"].Missing)
 	assert.EqualError(t, visited.Err(), "CPU 9 computed a wrong value")
@@ -204,11 +207,11 @@ func TestBudget(t *testing.T) {
 	long := visitor(t, t.TempDir(), func() (planned, experiment.Experiment) {
 		return fake("long", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
 			took++
-			time.Sleep(2 * time.Second) // a third of the budget: four more do not fit
+			time.Sleep(300 * time.Millisecond) // a third of the budget: four more do not fit
 			return found(1), nil
 		})
 	})
-	long.Budget = 6 * time.Second
+	long.Budget = 900 * time.Millisecond
 	visited, err = long.Visit(t.Context())
 	require.NoError(t, err)
 	assert.Regexp(t, `^it needs .* more, and .* of the budget are left$|^the budget ended$`, visited.Lines[0].Missing.Reason)
