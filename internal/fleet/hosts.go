@@ -232,8 +232,12 @@ func traits(run *result.Run, flags []string, base string) []trait {
 		command = shell.Join(words[slices.Index(words, "--")+1:])
 	}
 	list := []trait{
-		{"the experiment", run.Experiment}, {"the compared figure", comparedWords(run)}, {"the better direction", m.Better},
-		{"the margin", units.Share(m.Margin)}, {"the error rate", units.Share(m.Alpha)}, {"the command", command},
+		{"the experiment", run.Experiment},
+		{"the compared figure", comparedWords(run)},
+		{"the better direction", m.Better},
+		{"the margin", units.Share(m.Margin)},
+		{"the error rate", units.Share(m.Alpha)},
+		{"the command", command},
 	}
 	for _, flag := range flags {
 		list = append(list, trait{"--" + flag, run.Cells[0].Flags[flag]})
