@@ -79,8 +79,11 @@ func scaled(t testing.TB, recorded *result.Run, in HostRun, cell int, factor flo
 }
 
 // played gives a host samples in so many rounds, which are like those that were recorded, but for their times: those of the cells
-// have these ratios to the baseline's, which is 1 for those not mentioned, and scatter by 1%. Its verdicts follow from them.
-func played(t testing.TB, recorded *result.Run, in HostRun, rounds int, ratios map[string]float64) HostRun {
+// have these ratios to the baseline's, which is 1 for those not mentioned, and scatter by 1%. Its verdicts follow from them. spoil
+// changes the samples of a placement.
+func played(t testing.TB, recorded *result.Run, in HostRun, rounds int, ratios map[string]float64,
+	spoil ...func(s *result.Sample, placement string),
+) HostRun {
 	t.Helper()
 	run := in.Run
 	run.Matrix.Rounds, run.Matrix.Order.First, run.Seed = rounds, nil, crc64.Checksum([]byte(run.Host.Hostname), crc64.MakeTable(crc64.ISO))
@@ -91,10 +94,14 @@ func played(t testing.TB, recorded *result.Run, in HostRun, rounds int, ratios m
 		s := recorded.Samples[0]
 		slot.Elapsed = float64(len(run.Samples))
 		s.Index, s.Slot, s.Quality.Signals, s.Answer = len(run.Samples), &slot, result.Signals{}, nil
-		ratio := ratios[run.Cells[slot.Cell].Flags["placement"]]
+		placement := run.Cells[slot.Cell].Flags["placement"]
+		ratio := ratios[placement]
 		s.Seconds = 0.1 * math.Exp(0.01*random.NormFloat64())
 		if ratio > 0 {
 			s.Seconds *= ratio
+		}
+		for _, change := range spoil {
+			change(&s, placement)
 		}
 		run.Samples = append(run.Samples, s)
 		require.NoError(t, judging.Add(s))
@@ -185,6 +192,7 @@ func TestHostsDisagree(t *testing.T) {
 	assert.InDelta(t, 1.1, llc.Most, 0.01)
 	assert.Equal(t, "n4", llc.MostOn)
 	assert.Equal(t, 5, llc.Fits)
+	assert.InDelta(t, llc.Median, llc.Common, 0.001, "the median is in the intervals of five")
 
 	require.Len(t, h.Disagree, 2)
 	for i, d := range h.Disagree {
@@ -236,6 +244,17 @@ func TestHostsWithoutADifference(t *testing.T) {
 	assert.Contains(t, hostsAnswer(h), "Host d disagrees: one-llc is slower: ")
 	assert.Contains(t, hostsAnswer(h), "; no recorded condition sets it apart")
 
+	h = judgeHosts(t, host("a", 0.9), host("b", 0.9), host("c", 0.94))
+	assert.Empty(t, h.Disagree, "each is within 2% of a ratio")
+	assert.Equal(t, 3, h.Cells[0].Ratios.Fits)
+	h = judgeHosts(t, host("a", 0.9), host("b", 0.9), host("c", 1.0))
+	require.Len(t, h.Disagree, 1)
+	assert.False(t, h.Disagree[0].Opposite, "without a difference where the others are faster")
+
+	h = judgeHosts(t, host("a", 0.9), host("b", 1.2))
+	require.Len(t, h.Disagree, 1, "two hosts have no ratio in common, but the opposite is the opposite")
+	assert.Equal(t, "b", h.Disagree[0].Host)
+
 	// Where no ratio fits more than half of them, none of them is the odd one.
 	h = judgeHosts(t, host("a", 0.9), host("b", 0.7), host("c", 0.5), host("d", 0.6))
 	assert.Empty(t, h.Disagree)
@@ -248,21 +267,81 @@ func TestHostsWithoutACell(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-placements")
 	ratios := map[string]float64{"one-llc": 0.8, "spread-nodes": 1.2}
-	small := onHost(t, recorded, "a", placementsBut("one-llc")...)
+	small := onHost(t, recorded, "a", placementsBut("spread-nodes")...)
 	small.Run.Host.Topology = "other"
 	h := judgeHosts(t, played(t, recorded, small, playedRounds, ratios),
 		played(t, recorded, onHost(t, recorded, "b", placementsBut("spread-nodes", "one-llc")...), playedRounds, ratios),
 		played(t, recorded, onHost(t, recorded, "c", placementsBut("spread-nodes", "one-llc")...), playedRounds, ratios))
 	require.Len(t, h.Cells, 2)
-	assert.Equal(t, "one-llc", h.Cells[0].Title)
-	assert.Equal(t, 3, h.Cells[0].Faster)
-	spread := h.Cells[1]
-	assert.Equal(t, []string{"a"}, spread.Missing)
-	assert.Equal(t, 2, spread.Slower)
-	assert.Len(t, spread.Verdicts, 2)
-	assert.Contains(t, hostsAnswer(h), "spread-nodes  slower on both hosts")
-	assert.Regexp(t, `spread-nodes +2 +0 +2 +0 +0 +not measured on a`, hostsTable(t, h, "cells"))
+	llc, spread := h.Cells[0], h.Cells[1]
+	assert.Equal(t, "spread-nodes", spread.Title)
+	assert.Equal(t, 3, spread.Slower)
+	assert.Empty(t, spread.Missing)
+	assert.Equal(t, "one-llc", llc.Title)
+	assert.Equal(t, []string{"a"}, llc.Missing)
+	assert.Equal(t, 2, llc.Faster)
+	assert.Len(t, llc.Verdicts, 2)
+	assert.Contains(t, hostsAnswer(h), "one-llc  faster on both hosts")
+	assert.Regexp(t, `one-llc +2 +2 +0 +0 +0 +not measured on a`, hostsTable(t, h, "cells"))
 	assert.Regexp(t, `topology +a4691b78e6b3 on b, c; other on a`, hostsTable(t, h, "conditions"))
+}
+
+// CPUs that are given by number are matched by their relation where the topologies differ, in their order.
+func TestHostsOfOtherTopologies(t *testing.T) {
+	t.Parallel()
+	recorded := recordedRun(t, "matrix")
+	host := func(name, topology string, lists ...string) HostRun {
+		in := onHost(t, recorded, name)
+		in.Run.Host.Topology = topology
+		for i, list := range lists {
+			c := &in.Run.Cells[i]
+			c.Name, c.Flags["method"], c.Flags["pin-cpus"] = "--pin-cpus "+list, "brute", list
+			c.CPUs["pin-cpus"] = result.CPUs{List: list, Relation: []string{"1 CPU", "same-core", "same-llc", "same-llc"}[i]}
+		}
+		return scaled(t, recorded, in, 0, 1)
+	}
+	h := judgeHosts(t, host("a", "x", "0", "0-1", "0,2", "0,3"), host("b", "y", "0", "0,4", "0-1", "0,2"))
+	require.Len(t, h.Cells, 3)
+	for i, title := range []string{"--pin-cpus 0-1 (same-core)", "--pin-cpus 0,2 (same-llc)", "--pin-cpus 0,3 (same-llc)"} {
+		assert.Equal(t, title, h.Cells[i].Name)
+		assert.Len(t, h.Cells[i].Verdicts, 2)
+	}
+	h = judgeHosts(t, host("a", "x", "0", "0-1", "0,2", "0,3"), host("b", "x", "0", "0,4", "0-1", "0,2"))
+	require.Len(t, h.Cells, 4, "in one topology they are not the same")
+	assert.Equal(t, []string{"a"}, h.Cells[3].Missing)
+	assert.Equal(t, "0,4", strings.TrimPrefix(h.Cells[3].Name, "--pin-cpus "))
+}
+
+// Hosts without an interval that holds are undecided, and no part of the spread.
+func TestHostsWithoutAnInterval(t *testing.T) {
+	t.Parallel()
+	recorded := recordedRun(t, "exec-placements")
+	ratios := map[string]float64{"one-llc": 0.8}
+	host := func(name string, rounds int, spoil func(*result.Sample, string)) HostRun {
+		return played(t, recorded, onHost(t, recorded, name, placementsBut("one-llc")...), rounds, ratios, spoil)
+	}
+	steal := func(s *result.Sample, placement string) {
+		stolen := map[string]float64{"unbound": 0.2}[placement]
+		s.Quality.Signals = result.Signals{WatchedSeconds: 0.1, StealSeconds: &stolen, CanarySeconds: new(1e-4)}
+	}
+	none := func(*result.Sample, string) {}
+	broken := func(s *result.Sample, placement string) {
+		if placement == "one-llc" {
+			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"pinned elsewhere"}}
+		}
+	}
+	h := judgeHosts(t, host("a", 60, none), host("b", 60, steal), host("c", 2, none), host("d", 60, broken))
+	c := h.Cells[0]
+	assert.Equal(t, 1, c.Faster)
+	assert.Equal(t, 3, c.Undecided)
+	assert.Equal(t, 1, c.Ratios.Hosts)
+	assert.Empty(t, h.Disagree)
+	assert.Regexp(t, `^one-llc against unbound: faster on 1 of 4 hosts, slower on none, undecided on 3: −\d+% \(a\)\n$`, hostsAnswer(h))
+	assert.Contains(t, hostsTable(t, h, "cells"), "confounded on b; invalid on d")
+
+	h = judgeHosts(t, host("c", 2, none), host("d", 60, broken))
+	assert.Nil(t, h.Cells[0].Ratios)
+	assert.Equal(t, "one-llc against unbound: undecided on both hosts\n", hostsAnswer(h))
 }
 
 // Of two runs of a host, the later counts.
