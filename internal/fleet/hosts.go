@@ -232,8 +232,12 @@ func traits(run *result.Run, flags []string, base string) []trait {
 		command = shell.Join(words[slices.Index(words, "--")+1:])
 	}
 	list := []trait{
-		{"the experiment", run.Experiment}, {"the compared figure", comparedWords(run)}, {"the better direction", m.Better},
-		{"the margin", units.Share(m.Margin)}, {"the error rate", units.Share(m.Alpha)}, {"the command", command},
+		{"the experiment", run.Experiment},
+		{"the compared figure", comparedWords(run)},
+		{"the better direction", m.Better},
+		{"the margin", units.Share(m.Margin)},
+		{"the error rate", units.Share(m.Alpha)},
+		{"the command", command},
 	}
 	for _, flag := range flags {
 		list = append(list, trait{"--" + flag, run.Cells[0].Flags[flag]})
@@ -393,18 +397,22 @@ func (c *HostsCell) sum() {
 	}
 	r.Hosts, r.Median = len(ratios), stats.Median(ratios)
 	c.Ratios = &r
-	// The most intervals meet where one of them begins. Of several such places, that nearest to the median is taken.
+	// The most intervals meet where one of them begins, up to where the first of them ends. Of several such places, that nearest to the
+	// median is taken.
 	far := func(ratio float64) float64 { return math.Abs(math.Log(ratio / r.Median)) }
 	for _, v := range c.Verdicts {
 		if !holds(v.Verdict) {
 			continue
 		}
-		ratio, fits := v.Verdict.Typical.Lo*(1-v.Verdict.Margin), 0
+		begin, end := within(v.Verdict)
+		fits := 0
 		for _, other := range c.Verdicts {
-			if holds(other.Verdict) && fit(other.Verdict, ratio) {
-				fits++
+			if holds(other.Verdict) && fit(other.Verdict, begin) {
+				_, ends := within(other.Verdict)
+				fits, end = fits+1, min(end, ends)
 			}
 		}
+		ratio := min(max(r.Median, begin), end)
 		if fits > r.Fits || fits == r.Fits && far(ratio) < far(r.Common) {
 			r.Common, r.Fits = ratio, fits
 		}
@@ -414,9 +422,15 @@ func (c *HostsCell) sum() {
 // holds reports whether a verdict has an interval that covers the true ratio and is bounded.
 func holds(v stats.Verdict) bool { return v.Certain() && v.Typical.Bounded() }
 
-// fit reports whether an interval holds a ratio, within the margin.
+// within returns the interval of a verdict, extended by the margin.
+func within(v stats.Verdict) (lo, hi float64) {
+	return v.Typical.Lo * (1 - v.Margin), v.Typical.Hi * (1 + v.Margin)
+}
+
+// fit reports whether a ratio is in the interval of a verdict, within the margin.
 func fit(v stats.Verdict, ratio float64) bool {
-	return v.Typical.Lo*(1-v.Margin) <= ratio && ratio <= v.Typical.Hi*(1+v.Margin)
+	lo, hi := within(v)
+	return lo <= ratio && ratio <= hi
 }
 
 // alike reports whether one ratio fits more than half of the hosts.
@@ -469,7 +483,7 @@ func differs(host JudgedHost, others []JudgedHost) []HostDifference {
 		}
 		found = append(found, d)
 	}
-	slices.SortStableFunc(found, func(a, b HostDifference) int { return cmp.Or(cmp.Compare(a.Too, b.Too), cmp.Compare(b.On, a.On)) })
+	slices.SortStableFunc(found, func(a, b HostDifference) int { return cmp.Compare(a.Too, b.Too) })
 	return found
 }
 

@@ -1,9 +1,7 @@
 package fleet
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gorun/internal/column"
@@ -28,9 +26,9 @@ func (h *Hosts) Answer() []view.Statement {
 		faster, slower bool
 		text           string
 	}{
-		{true, false, "Faster than %s on some hosts or all, and slower on none:"},
-		{true, true, "Faster than %s on some hosts, and slower on others:"},
-		{false, true, "Slower than %s on some hosts or all, and faster on none:"},
+		{true, false, "Faster than %s, and slower on no host:"},
+		{true, true, "Faster than %s on some hosts, slower on others:"},
+		{false, true, "Slower than %s, and faster on no host:"},
 		{false, false, "Neither faster nor slower than %s on any host:"},
 	} {
 		s := view.Statement{Text: fmt.Sprintf(group.text, h.against())}
@@ -71,12 +69,12 @@ func (h *Hosts) against() string {
 func (c *HostsCell) words(margin float64) string {
 	var parts []string
 	add := func(what string, n int) {
-		of, number := len(c.Verdicts), fmt.Sprint(n)
-		switch {
+		number := fmt.Sprint(n)
+		switch of := len(c.Verdicts); {
 		case n == 0:
 			number = "none"
 		case n == of:
-			number = "all " + units.Things(of, "host")
+			number = all(of, "host")
 		case len(parts) == 0:
 			number += " of " + units.Things(of, "host")
 		}
@@ -99,7 +97,7 @@ func (c *HostsCell) words(margin float64) string {
 	}
 	text := strings.Join(parts, ", ")
 	r := c.Ratios
-	if r == nil {
+	if r == nil || c.Faster+c.Slower == 0 {
 		return text
 	}
 	least, most := c.change(r.Least)+" ("+r.LeastOn+")", c.change(r.Most)+" ("+r.MostOn+")"
@@ -113,6 +111,17 @@ func (c *HostsCell) words(margin float64) string {
 		return text
 	}
 	return text + " in the median, from " + least + " to " + most
+}
+
+// all is the whole of a number of things.
+func all(n int, thing string) string {
+	switch n {
+	case 1:
+		return "the only " + thing
+	case 2:
+		return "both " + thing + "s"
+	}
+	return "all " + units.Things(n, thing)
 }
 
 // shown returns the verdict that says how the ratios of a cell are shown.
@@ -134,9 +143,10 @@ func (c *HostsCell) change(ratio float64) string {
 
 // Limits of what the answer quotes. The tables have all.
 const (
-	mostDisagreements = 8
-	mostDifferences   = 3
-	mostOfValue       = 40 // columns
+	mostHosts       = 8
+	mostCells       = 2
+	mostDifferences = 3
+	mostOfValue     = 40 // columns
 )
 
 // contradictions say where the hosts have no common ratio, and which hosts disagree with the others.
@@ -147,27 +157,39 @@ func (h *Hosts) contradictions() (statements []view.Statement) {
 				"The hosts do not agree on %s: within %s, one ratio fits no more than %d of %d", c.Title, units.Share(h.Margin), r.Fits, r.Hosts)})
 		}
 	}
-	found := slices.Clone(h.Disagree)
-	slices.SortStableFunc(found, func(a, b Disagreement) int { // the opposite says more
-		return cmp.Compare(map[bool]int{false: 1}[a.Opposite], map[bool]int{false: 1}[b.Opposite])
-	})
-	if len(found) == 1 {
-		d := found[0]
-		return append(statements, view.Statement{Text: fmt.Sprintf("Host %s disagrees: %s is %s; %s", d.Host, d.Cell, d.Verdict.Brief(),
-			d.different(mostDifferences))})
+	var rows, others [][]string    // the opposite verdict says more than an interval that lies apart
+	for i, d := range h.Disagree { // by host
+		if i > 0 && d.Host == h.Disagree[i-1].Host {
+			continue
+		}
+		var found []string
+		opposite := false
+		for _, other := range h.Disagree[i:] {
+			if other.Host == d.Host {
+				opposite = opposite || other.Opposite
+				found = append(found, other.Cell+" is "+other.Verdict.Brief())
+			}
+		}
+		if more := len(found) - mostCells; more > 0 {
+			found = append(found[:mostCells], "and "+units.Things(more, "other cell"))
+		}
+		row := []string{d.Host, strings.Join(found, ", ") + "; " + d.different(mostDifferences)}
+		if opposite {
+			rows = append(rows, row)
+		} else {
+			others = append(others, row)
+		}
 	}
-	s := view.Statement{Text: "Hosts that disagree with the others:"}
-	if len(found) > mostDisagreements {
-		s.Text = fmt.Sprintf("Hosts that disagree with the others (%d of %d such verdicts):", mostDisagreements, len(found))
-		found = found[:mostDisagreements]
+	rows = append(rows, others...)
+	switch n := len(rows); {
+	case n == 0:
+		return statements
+	case n == 1:
+		return append(statements, view.Statement{Text: "Host " + rows[0][0] + " disagrees: " + rows[0][1]})
+	case n > mostHosts:
+		return append(statements, view.Statement{Text: fmt.Sprintf("%d hosts disagree with the others, such as:", n), Rows: rows[:mostHosts]})
 	}
-	for _, d := range found {
-		s.Rows = append(s.Rows, []string{d.Host, fmt.Sprintf("%s is %s; %s", d.Cell, d.Verdict.Brief(), d.different(mostDifferences))})
-	}
-	if len(found) > 0 {
-		statements = append(statements, s)
-	}
-	return statements
+	return append(statements, view.Statement{Text: "Hosts that disagree with the others:", Rows: rows})
 }
 
 // different says what is different about the host; limit bounds the number of conditions.
@@ -179,7 +201,11 @@ func (d *Disagreement) different(limit int) string {
 			break
 		}
 		values := term.Apart([]string{of.Here, of.Usual}, mostOfValue)
-		text := fmt.Sprintf("%s %s (%s on %d of %s", of.What, values[0], values[1], of.On, units.Things(of.Among, "other"))
+		on := all(of.Among, "other")
+		if of.On < of.Among {
+			on = fmt.Sprintf("%d of %s", of.On, units.Things(of.Among, "other"))
+		}
+		text := fmt.Sprintf("%s %s (%s on %s", of.What, values[0], values[1], on)
 		if of.Too > 0 {
 			text += fmt.Sprintf(", the same on %d", of.Too)
 		}
@@ -194,6 +220,9 @@ func (d *Disagreement) different(limit int) string {
 // Tables have the verdicts on each cell by number of hosts, the hosts that disagree, the spread of the ratios, and the conditions that
 // are not the same on all hosts.
 func (h *Hosts) Tables() []table.Table {
+	if len(h.Hosts) == 1 {
+		return []table.Table{h.cellsTable()}
+	}
 	return []table.Table{h.cellsTable(), h.disagreeTable(), h.spreadTable(), h.conditionsTable()}
 }
 
@@ -216,9 +245,9 @@ func counted(of func(HostsCell) int) func(HostsCell) table.Value {
 func cellTitle(c HostsCell) table.Value { return table.Text(c.Title) }
 
 func (h *Hosts) cellsTable() table.Table {
-	certain := fmt.Sprintf("All verdicts of one host together hold with %s certainty", units.Share(1-h.Alpha))
+	certain := fmt.Sprintf("With %s certainty, all verdicts of a host are true", units.Share(1-h.Alpha))
 	if n := len(h.Hosts); n > 1 {
-		certain += fmt.Sprintf("; of %d hosts, %s is the most that are expected to have a false one", n, units.Digits(h.Alpha*float64(n)))
+		certain += fmt.Sprintf(": of %d hosts, expect that up to %.3g have a false one", n, h.Alpha*float64(n))
 	}
 	return labelled(table.Of(h.Cells).
 		With("cell", cellTitle).
@@ -262,7 +291,7 @@ func (h *Hosts) disagreeTable() table.Table {
 		}).
 		Table("disagree", "Hosts that disagree with the others", fmt.Sprintf(
 			"A verdict is here if it is the opposite of what more hosts found, or if more than half of the hosts have a ratio in common, within %s, that "+
-				"is not in its interval.", units.Share(h.Margin)), "What is different about a host need not be the cause."))
+				"is not in its interval.", units.Share(h.Margin)), "A host may be here because its own verdict is false, and what is different about it need not be the cause."))
 }
 
 func (h *Hosts) spreadTable() table.Table {
@@ -322,4 +351,4 @@ func (c *HostCondition) words() string {
 }
 
 // Warnings name the runs that do not count, or not in full.
-func (h *Hosts) Warnings() []string { return h.Warned }
+func (h *Hosts) warnings() []string { return h.Warned }

@@ -11,8 +11,10 @@ import (
 	"maps"
 	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gorun/internal/hint"
@@ -167,8 +169,8 @@ type NodeMeasure struct {
 	Ratio   float64 `json:"ratio"`
 }
 
-// alike returns what another node must share with a machine to be compared.
-func (m *machine) alike() Alike {
+// class returns what another node must share with a machine to be compared.
+func (m *machine) class() Alike {
 	return Alike{
 		CPUModel: m.host.CPUModel, Microcode: m.host.Microcode, CPUs: m.cpus.Len(), Memory: roundMemory(m.host.MemoryBytes),
 		Topology: m.host.Topology, Version: m.tool.Version,
@@ -220,6 +222,7 @@ type measureJudge struct {
 
 // Judge judges the visits in files.
 func Judge(files []string, o Options) *Judgement {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // most of what is read is kept
 	visits, warnings := readVisits(files)
 	j := &judge{Options: o, classes: map[Alike]*classJudge{}, nodes: map[string]*nodeState{}}
 	j.doc = Judgement{
@@ -260,7 +263,7 @@ func (j *judge) choose(visits []visit) {
 			j.nodes[v.node] = n
 		}
 		n.visits, n.last, n.lastAt = n.visits+1, v.on, v.start
-		alike := v.on.alike()
+		alike := v.on.alike
 		if j.classes[alike] == nil {
 			j.classes[alike] = &classJudge{Class: Class{Alike: alike}, nodes: map[string]bool{}, measures: map[string]*measureJudge{}}
 		}
@@ -290,16 +293,16 @@ func overlaps(visits []visit) map[string]bool {
 	open := map[string][]*visit{} // by boot; the visits are in the order of time
 	for i := range visits {
 		v := &visits[i]
-		if v.boot == "" {
+		if v.on.host.BootID == "" {
 			continue
 		}
-		still := slices.DeleteFunc(open[v.boot], func(o *visit) bool { return !o.end.After(v.start) })
+		still := slices.DeleteFunc(open[v.on.host.BootID], func(o *visit) bool { return !o.end.After(v.start) })
 		for _, o := range still {
 			if !o.on.cpus.Intersect(v.on.cpus).Empty() {
 				found[o.path], found[v.path] = true, true
 			}
 		}
-		open[v.boot] = append(still, v)
+		open[v.on.host.BootID] = append(still, v)
 	}
 	return found
 }
@@ -311,7 +314,7 @@ func (j *judge) bet() {
 		v := &j.visits[i]
 		n := j.nodes[v.node]
 		class := n.class
-		if v.on.alike() != class.Alike {
+		if v.on.alike != class.Alike {
 			count.Other++
 			continue
 		}
@@ -345,14 +348,20 @@ func (j *judge) bet() {
 		}
 		n.judged = n.judged || fresh
 	}
+	var all []*measureJudge
 	for _, class := range j.classes {
-		for _, m := range class.measures {
+		all = slices.AppendSeq(all, maps.Values(class.measures))
+	}
+	var next atomic.Int64
+	together(func() {
+		for i := next.Add(1) - 1; i < int64(len(all)); i = next.Add(1) - 1 {
+			m := all[i]
 			for _, slot := range slices.Sorted(maps.Keys(m.slots)) {
 				m.peers.Settle(slot, m.slots[slot])
 			}
 			m.slots = nil
 		}
-	}
+	})
 }
 
 // name names the slow nodes.
@@ -635,7 +644,7 @@ func (s *Settled) Write(w io.Writer) error { return json.NewEncoder(w).Encode(s)
 
 // id identifies a visit, wherever its file is.
 func (v *visit) id() string {
-	sum := sha256.Sum256([]byte(v.node + "\x00" + v.boot + "\x00" + v.start.Format(time.RFC3339Nano)))
+	sum := sha256.Sum256([]byte(v.node + "\x00" + v.on.host.BootID + "\x00" + v.start.Format(time.RFC3339Nano)))
 	return fmt.Sprintf("%x", sum[:8])
 }
 

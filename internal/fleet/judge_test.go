@@ -252,8 +252,8 @@ func TestDamagedFiles(t *testing.T) {
 		"":                          "it has no whole first line",
 		"{\"visit\":{}}\n":          "line 1: it names no node",
 		"nonsense\n":                "line 1: it is no line of a visit",
-		"{\"end\":{\"ended\":1}}\n": "line 1: it is no line of a visit",
-		"{\"end\":{}}\n":            "line 1: a visit begins with its header",
+		"{\"end\":{\"ended\":1}}\n": "line 1: a visit begins with its header, and has one",
+		"{\"end\":{}}\n":            "line 1: a visit begins with its header, and has one",
 		`{"visit":{"node":"n9","schema":"gorun-fleet/v9"}}` + "\n":                       "its schema is gorun-fleet/v9",
 		`{"visit":{"node":"n9","schema":"` + Schema + `","started":"yesterday"}}` + "\n": `"yesterday" is no time`,
 		`{"visit":{"node":"n9","schema":"` + Schema + `","started":"2026-01-05T00:00:00Z"}}` + "\n" +

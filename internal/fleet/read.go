@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorun/internal/cpuset"
@@ -26,7 +27,6 @@ import (
 type visit struct {
 	path      string
 	node      string
-	boot      string
 	on        *machine
 	start     time.Time
 	end       time.Time
@@ -42,6 +42,7 @@ type machine struct {
 	host     result.Host
 	tool     result.Tool
 	cpus     cpuset.Set
+	alike    Alike
 	settings map[string]string
 }
 
@@ -123,20 +124,13 @@ func readVisits(files []string) (visits []visit, warnings []string) {
 	r := &reader{machines: map[string]*machine{}, measures: map[string]*measureInfo{}, words: map[string]string{}}
 	all := make([]visit, len(files))
 	errs := make([]error, len(files))
-	var wait sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for i := range next {
-				all[i], errs[i] = r.read(files[i])
-			}
-		})
-	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	var next atomic.Int64
+	together(func() {
+		var room bytes.Buffer
+		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+			all[i], errs[i] = r.read(files[i], &room)
+		}
+	})
 	for i := range all {
 		if errs[i] != nil {
 			warnings = append(warnings, fmt.Sprintf("%s is left out: %v", files[i], errs[i]))
@@ -148,17 +142,32 @@ func readVisits(files []string) (visits []visit, warnings []string) {
 	return visits, warnings
 }
 
+// together does something on each CPU.
+func together(do func()) {
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(do)
+	}
+	wait.Wait()
+}
+
 // read reads a visit. Of one that was killed, the last line may be torn: it is not counted.
-func (r *reader) read(path string) (v visit, err error) {
-	info, err := os.Stat(path)
+func (r *reader) read(path string, room *bytes.Buffer) (v visit, err error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return v, err
 	}
-	rest, err := os.ReadFile(path)
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil {
 		return v, err
 	}
-	v = visit{path: path, modified: info.ModTime(), cut: true}
+	room.Reset()
+	if _, err := room.ReadFrom(file); err != nil {
+		return v, err
+	}
+	v = visit{path: path, modified: info.ModTime(), cut: true, figures: make([]figure, 0, len(battery))}
+	rest := room.Bytes()
 	for number := 1; len(rest) > 0; number++ {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		if !whole {
@@ -180,39 +189,70 @@ func (r *reader) read(path string) (v visit, err error) {
 	return v, nil
 }
 
-// line adds a line to a visit.
+// What is read of a line. What the judge does not need is not decoded, since a large fleet has millions of lines.
+type (
+	headerRead struct {
+		Schema   string          `json:"schema"`
+		Node     string          `json:"node"`
+		Started  string          `json:"started"`
+		Budget   float64         `json:"budget_seconds"`
+		Tool     json.RawMessage `json:"tool"`
+		Host     json.RawMessage `json:"host"`
+		Settings json.RawMessage `json:"settings"`
+	}
+	measureRead struct {
+		Name   string            `json:"name"`
+		Unit   string            `json:"unit"`
+		Better string            `json:"better"`
+		Figure float64           `json:"figure"`
+		Part   string            `json:"part"`
+		Wrong  []string          `json:"wrong"`
+		Doubts []json.RawMessage `json:"doubts"`
+	}
+)
+
+var errNoLine = errors.New("it is no line of a visit")
+
+// line adds a line to a visit: an object with one key, as it was written.
 func (r *reader) line(v *visit, text []byte, number int) error {
-	var line Line
-	if err := json.Unmarshal(text, &line); err != nil {
-		return errors.New("it is no line of a visit")
+	text, begins := bytes.CutPrefix(text, []byte(`{"`))
+	key, value, found := bytes.Cut(text, []byte(`":`))
+	value, ends := bytes.CutSuffix(value, []byte("}"))
+	if !begins || !found || !ends {
+		return errNoLine
 	}
-	if (number == 1) != (line.Visit != nil) {
-		return errors.New("a visit begins with its header")
+	if header := string(key) == "visit"; header != (number == 1) {
+		return errors.New("a visit begins with its header, and has one")
 	}
-	var err error
-	switch {
-	case line.Visit != nil:
-		return r.header(v, line.Visit)
-	case line.Measure != nil:
-		return r.measure(v, line.Measure)
-	case line.Missing != nil:
-		v.addWrong(line.Missing.Name, line.Missing.Wrong)
-	case line.End != nil:
+	switch string(key) {
+	case "visit":
+		return r.header(v, value)
+	case "measure":
+		return r.measure(v, value)
+	case "missing":
+		var m Missing
+		if json.Unmarshal(value, &m) != nil {
+			return errNoLine
+		}
+		v.addWrong(m.Name, m.Wrong)
+	case "end":
+		var e End
+		if json.Unmarshal(value, &e) != nil {
+			return errNoLine
+		}
+		var err error
 		v.cut = false
-		v.end, err = parseTime(line.End.Ended)
+		v.end, err = parseTime(e.Ended)
+		return err
 	}
-	return err
+	return nil // a later gorun's
 }
 
-func parseTime(text string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return t, fmt.Errorf("%q is no time", hint.Printable(text))
+func (r *reader) header(v *visit, text []byte) (err error) {
+	var h headerRead
+	if json.Unmarshal(text, &h) != nil {
+		return errNoLine
 	}
-	return t, nil
-}
-
-func (r *reader) header(v *visit, h *Header) (err error) {
 	if h.Node == "" {
 		return errors.New("it names no node")
 	}
@@ -223,35 +263,30 @@ func (r *reader) header(v *visit, h *Header) (err error) {
 		return err
 	}
 	v.end = v.start.Add(time.Duration(h.Budget * float64(time.Second))) // at the latest
-	said, err := json.Marshal([]any{h.Host, h.Tool, h.Settings})
-	if err != nil {
-		return err
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v.node, v.boot = r.word(h.Node), r.word(h.Host.BootID)
-	if v.on = r.machines[string(said)]; v.on == nil {
-		m := &machine{host: h.Host, tool: h.Tool, settings: h.Settings}
-		if m.cpus, err = cpuset.Parse(h.Host.Allowed); err != nil {
-			return err
-		}
-		r.machines[string(said)], v.on = m, m
-	}
-	return nil
+	v.node = r.word(h.Node)
+	v.on, err = r.machine(h)
+	return err
 }
 
-func (r *reader) measure(v *visit, m *Measure) error {
+func (r *reader) measure(v *visit, text []byte) error {
+	var m measureRead
+	if json.Unmarshal(text, &m) != nil {
+		return errNoLine
+	}
 	if !(m.Figure > 0) || math.IsInf(m.Figure, 0) || m.Name == "" {
 		return errors.New("a figure is a number above 0, and has a name")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	is := measureInfo{name: m.Name, unit: m.Unit, higher: m.Better == result.Higher}
 	of := r.measures[m.Name]
 	if of == nil {
-		of = &measureInfo{name: m.Name, unit: m.Unit, higher: m.Better == result.Higher}
+		of = &is
 		r.measures[m.Name] = of
 	}
-	if of.higher != (m.Better == result.Higher) || of.unit != m.Unit {
+	if *of != is {
 		return fmt.Errorf("%s has the unit %s here, and %s in other visits", m.Name, m.Unit, of.unit)
 	}
 	v.figures = append(v.figures, figure{of, m.Figure, r.word(m.Part)})
@@ -262,6 +297,38 @@ func (r *reader) measure(v *visit, m *Measure) error {
 	return nil
 }
 
+func parseTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return t, fmt.Errorf("%q is no time", hint.Printable(text))
+	}
+	return t, nil
+}
+
+// machine returns the one copy of what a visit says of its machine. r is locked.
+func (r *reader) machine(h headerRead) (*machine, error) {
+	said := string(slices.Concat(h.Host, h.Tool, h.Settings))
+	if m := r.machines[said]; m != nil {
+		return m, nil
+	}
+	m := &machine{}
+	for _, part := range []struct {
+		text []byte
+		to   any
+	}{{h.Host, &m.host}, {h.Tool, &m.tool}, {h.Settings, &m.settings}} {
+		if len(part.text) > 0 && json.Unmarshal(part.text, part.to) != nil {
+			return nil, errNoLine
+		}
+	}
+	var err error
+	if m.cpus, err = cpuset.Parse(m.host.Allowed); err != nil {
+		return nil, err
+	}
+	m.alike = m.class()
+	r.machines[said] = m
+	return m, nil
+}
+
 // addWrong adds wrong results of a measure.
 func (v *visit) addWrong(measure string, wrong []string) {
 	for _, what := range wrong {
@@ -269,7 +336,7 @@ func (v *visit) addWrong(measure string, wrong []string) {
 	}
 }
 
-// word returns the one copy of a text.
+// word returns the one copy of a text. r is locked.
 func (r *reader) word(text string) string {
 	if one, found := r.words[text]; found {
 		return one

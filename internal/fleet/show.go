@@ -119,7 +119,6 @@ func showPage(w io.Writer, d document, _ term.Options) error {
 }
 
 func (h *Hosts) question() string          { return "On which hosts does a placement help?" }
-func (h *Hosts) warnings() []string        { return h.Warned }
 func (h *Hosts) sheet() table.Table        { return h.cellsTable() }
 func (h *Hosts) drawings() []chart.Drawing { return nil }
 

@@ -43,6 +43,7 @@ type PeerFigure struct {
 // ringFigure is a figure on the ring of a slot, on which they are in the order of their hashes: the peers of a node are the next ones.
 type ringFigure struct {
 	hash uint64
+	node uint64 // another one, the same in all slots
 	log  float64
 }
 
@@ -86,7 +87,8 @@ func (p *Peers) Settle(slot int64, figures []PeerFigure) {
 	var ring []ringFigure
 	for _, f := range figures {
 		if !f.Late {
-			ring = append(ring, ringFigure{mix(hashOf(f.Node) ^ at), f.Log})
+			node := hashOf(f.Node)
+			ring = append(ring, ringFigure{mix(node ^ at), node, f.Log})
 		}
 	}
 	slices.SortFunc(ring, func(a, b ringFigure) int { return cmp.Compare(a.hash, b.hash) })
@@ -104,7 +106,7 @@ func (p *Peers) Settle(slot int64, figures []PeerFigure) {
 		n.bets = append(n.bets, bet)
 		n.purse.bet(bet.payoff(1, p.shift))
 	}
-	p.learn(figures, mix(at))
+	p.learn(ring)
 }
 
 // middleOf returns the figures in the middle of the peers of the node with this hash; false if it has none.
@@ -126,20 +128,18 @@ func middleOf(ring []ringFigure, hash uint64) (middle [2]float64, ok bool) {
 	return [2]float64{peers[(len(peers)-1)/2], peers[len(peers)/2]}, true
 }
 
-// learn adds pairs of a slot to those that give the spread. The order within a pair is that of the nodes' names: a lasting
-// difference of two nodes moves the centre of their log ratios, not the spread.
-func (p *Peers) learn(figures []PeerFigure, at uint64) {
+// learn adds pairs of a slot to those that give the spread. The order within a pair is that of the nodes: a lasting difference of two
+// nodes moves the centre of their log ratios, not the spread.
+func (p *Peers) learn(ring []ringFigure) {
 	if len(p.pairs) >= enoughPairs {
 		return
 	}
-	ring := slices.DeleteFunc(slices.Clone(figures), func(f PeerFigure) bool { return f.Late })
-	slices.SortFunc(ring, func(a, b PeerFigure) int { return cmp.Compare(mix(hashOf(a.Node)^at), mix(hashOf(b.Node)^at)) })
 	for i := 0; i+1 < min(len(ring), 2*spreadPairs); i += 2 {
 		a, b := ring[i], ring[i+1]
-		if a.Node > b.Node {
+		if a.node > b.node {
 			a, b = b, a
 		}
-		p.pairs = append(p.pairs, a.Log-b.Log)
+		p.pairs = append(p.pairs, a.log-b.log)
 	}
 	slices.Sort(p.pairs)
 }
