@@ -79,9 +79,6 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 	if err := run.KnownFormat(o.format, fleet.Formats()); err != nil {
 		return err
 	}
-	if !(o.fdr > 0 && o.fdr < 1) {
-		return hint.Flag("fdr", o.fdr.String(), errors.New("give a share between 0 and 100%"))
-	}
 	files, err := fleet.Files(o.paths)
 	if err != nil {
 		return err
@@ -93,7 +90,7 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 }
 
 func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (err error) {
-	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: time.Now()}
+	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: o.env.Now()}
 	if options.Since, err = parseSince(o.since, options.Now); err != nil {
 		return hint.Flag("since", o.since, err)
 	}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"gorun/internal/column"
+	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/render"
 	"gorun/internal/render/chart"
@@ -16,6 +18,7 @@ import (
 	"gorun/internal/render/view"
 	"gorun/internal/report"
 	"gorun/internal/shell"
+	"gorun/internal/stats"
 	"gorun/internal/table"
 	"gorun/internal/units"
 )
@@ -67,15 +70,21 @@ func Show(w io.Writer, d document, name string, opts term.Options) error {
 	if name != "json" { // which escapes what cannot be printed
 		d = term.Clean(d)
 	}
-	return formats[i].show(w, d, opts)
+	err := formats[i].show(w, d, opts)
+	if errors.Is(err, errNotVisits) {
+		return hint.Flag("format", name, err)
+	}
+	return err
 }
+
+var errNotVisits = errors.New("journals of a matrix name no slow nodes: this format is for visits")
 
 // ofVisits returns the show of a format that only a judgement of visits has.
 func ofVisits(show func(*Judgement, io.Writer) error) func(io.Writer, document, term.Options) error {
 	return func(w io.Writer, d document, _ term.Options) error {
 		j, is := d.(*Judgement)
 		if !is {
-			return fmt.Errorf("journals name no slow nodes: this format is for visits")
+			return errNotVisits
 		}
 		return show(j, w)
 	}
@@ -201,8 +210,8 @@ func (j *Judgement) mostBets() (most int) {
 	return most
 }
 
-// visitsNeeded is the least number of bets after which one node alone can be named: each at most doubles the wealth.
-func (j *Judgement) visitsNeeded() int { return int(math.Ceil(math.Log2(j.Needed))) }
+// visitsNeeded is the least number of visits after which one node alone can be named.
+func (j *Judgement) visitsNeeded() int { return stats.BetsNeeded(j.Needed) }
 
 // Tables are what a person reads: the slow nodes, wrong results, what was not judged, settings, and the classes.
 func (j *Judgement) Tables() []table.Table {

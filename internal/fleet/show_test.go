@@ -42,7 +42,7 @@ func TestAnswer(t *testing.T) {
 
 	few := judgeDir(t, fleetOf(20, 3).slowed(3, "latency", 1.2).write(t), options())
 	assert.Equal(t, "No node is known to be slower than others like it by more than 2%, of 20 nodes", few.Answer()[0].Text)
-	assert.Equal(t, "No node has more than 3 visits that count so far, and a single slow one is named after 10 at the earliest", few.Answer()[1].Text)
+	assert.Equal(t, "No node has more than 3 visits that count so far, and a single slow one is named after 12 at the earliest", few.Answer()[1].Text)
 
 	alone := judgeDir(t, fleetOf(1, 3).write(t), options())
 	assert.Equal(t, "No node was judged: a node needs others like it, visited in the same 1 h", alone.Answer()[0].Text)

@@ -229,3 +229,11 @@ func Discoveries(es []float64, n int, alpha float64) (least float64) {
 	}
 	return least
 }
+
+// BetsNeeded returns the least number of bets after which an e-value can reach e: all of them are won.
+func BetsNeeded(e float64) (bets int) {
+	for p := fullPurse(); p.wealth() < e; bets++ {
+		p.bet(pairPayoff(math.Inf(1), 1))
+	}
+	return bets
+}

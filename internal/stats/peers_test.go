@@ -187,7 +187,8 @@ func TestVisitsNeeded(t *testing.T) {
 		es := fewNodes(most, 30, 1.1)
 		limit := float64(c.nodes) / 0.05
 		first := slices.IndexFunc(es, func(e float64) bool { return e >= limit })
-		assert.GreaterOrEqual(t, first+1, c.visits-1, c.nodes)
+		assert.Equal(t, c.visits, BetsNeeded(limit), c.nodes)
+		assert.GreaterOrEqual(t, first+1, c.visits, c.nodes)
 		assert.LessOrEqual(t, first+1, c.visits+2, c.nodes)
 		for i := 1; i < len(es); i++ {
 			assert.LessOrEqual(t, es[i], 2*es[i-1])
