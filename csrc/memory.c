@@ -5,6 +5,7 @@
 
 enum {
 	CHUNK = 8192, /* doubles between two looks at the clock and at stop: 64 KiB, some 5 to 100 us */
+	BURST = 128,  /* doubles between two pauses: 1 KiB. A pause after each line would leave few reads in flight, however short it is */
 };
 
 /* A loop over lines of one operation. Only that of READ returns a value that depends on memory. */
@@ -27,13 +28,13 @@ const char *gorun_memory_kernel(void)
 	return best()->name;
 }
 
-/* Reads or writes lines with a pause after each, so that other threads find the memory less busy. */
+/* Reads or writes bursts with a pause after each, so that other threads find the memory less busy. */
 static double paused(loop_fn *loop, double *a, const double *b, const double *c, double q, uint64_t words, uint64_t pause)
 {
 	double sum = 0;
 
-	for (uint64_t at = 0; at < words; at += GORUN_MEMORY_LINE) {
-		sum += loop(a + at, b + at, c + at, q, GORUN_MEMORY_LINE);
+	for (uint64_t at = 0; at < words; at += BURST) {
+		sum += loop(a + at, b + at, c + at, q, words - at < BURST ? words - at : BURST);
 		for (uint64_t i = 0; i < pause; i++)
 			__asm__ volatile("" ::: "memory");
 	}

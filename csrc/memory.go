@@ -27,7 +27,7 @@ type MemoryArgs struct {
 	Factor      float64           // a = q; a = b + q c
 	Nontemporal bool
 	For         time.Duration // from the common start; 0: until Stop
-	Pause       uint64        // turns of an empty loop after each line
+	Pause       uint64        // turns of an empty loop after each KiB
 	Gate        *Gate
 	Stop        *Stop
 }

@@ -25,7 +25,7 @@ struct gorun_memory_args {
 	enum gorun_memory_op op;
 	bool nontemporal; /* stores bypass the caches; no effect on READ */
 	int64_t ns;	  /* for this time from the common start; 0: until stop */
-	uint64_t pause;	  /* turns of an empty loop after each line, to make less bandwidth; 0: none */
+	uint64_t pause;	  /* turns of an empty loop after each KiB, to make less bandwidth; 0: none */
 	struct gorun_gate *gate; /* NULL: begin at once */
 	const int32_t *stop;
 };

@@ -100,8 +100,8 @@ func opNames() (names []string) {
 	return names
 }
 
-// defaultPauses are the turns of an empty loop after each line, from no load to all that there can be.
-const defaultPauses = unloaded + ",2000,600,200,100,60,30,10,0"
+// defaultPauses are the turns of an empty loop after each KiB, from no load to all that there can be.
+const defaultPauses = unloaded + ",10000,2000,500,200,100,50,20,5,0"
 
 // leastBuffer is the default size of an array where no cache is known.
 const leastBuffer = 64 << 20
@@ -172,7 +172,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.DurationVar(&f.time, "time", 200*time.Millisecond, "how long a sample lasts")
 	set.BoolVar(&f.loaded, "loaded", false, "measure the latency of a read while other CPUs read")
 	experiment.Parsed(set, &f.pauses, &f.pauseList, "pauses", defaultPauses,
-		"`turns` of an empty loop after each line that a loading thread reads, by commas; none: no load",
+		"`turns` of an empty loop after each KiB that a loading thread reads, by commas; none: no load",
 		func(text string) ([]int64, error) { return catalog.ParseList(text, parsePause) })
 	set.Uint64Var(&f.accesses, "accesses", 1<<20, "timed reads of a sample with --loaded")
 	set.Lists("op", opNames())
