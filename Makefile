@@ -183,6 +183,7 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 	$(GO) test -run "^$$" -bench "LongJournal|Start" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "DryRun" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Child|Scheduler" -benchtime $(ROUNDS)x -timeout 30m ./internal/run
+	$(GO) test -run "^$$" -bench "Judge" -benchtime 1x -timeout 30m ./internal/fleet
 
 .PHONY: bench-plans
 bench-plans: ## each dry run on 2 to 4,096 CPUs: time, files opened (BEFORE=another gorun: compare with it; GORUN_DIR=1: see the benchmark)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorun/internal/column"
@@ -157,8 +158,14 @@ func distinct[T any](things []T, of func(T) string) (texts []string) {
 	return texts
 }
 
-// slower says by how much a node is slower.
-func slower(ratio float64) string { return units.Changes{Step: 0.001}.Ratio(ratio) }
+// slower says by how much a node is slower: "5.1% slower", or "2.31 × as long".
+func slower(ratio float64) string {
+	text := units.Changes{Step: 0.001}.Ratio(ratio)
+	if percent, is := strings.CutPrefix(text, "+"); is {
+		return percent + " slower"
+	}
+	return text
+}
 
 // Answer says which nodes are slow, how certain that is, and which were not judged.
 func (j *Judgement) Answer() (all []view.Statement) {
@@ -178,8 +185,8 @@ func (j *Judgement) Answer() (all []view.Statement) {
 			s := j.Slow[slices.IndexFunc(j.Slow, func(s Slow) bool { return s.Node == node })]
 			words = append(words, fmt.Sprintf("%s (%s %s)", node, s.Measure, slower(s.Ratio)))
 		}
-		are := map[bool]string{true: "is", false: "are"}[len(slow) == 1]
-		add("%d of %s %s slower than others like it by more than %s: %s", len(slow), nodes, are, margin, named(words))
+		are := map[bool]string{true: "is slower than others like it", false: "are slower than others like them"}[len(slow) == 1]
+		add("%d of %s %s by more than %s: %s", len(slow), nodes, are, margin, named(words))
 		add("At most %s of the names are expected to be false", units.Share(j.FDR))
 	case judged == 0:
 		add("No node was judged: a node needs others like it, visited in the same %s", units.Duration(j.Slot))
@@ -225,7 +232,7 @@ func (j *Judgement) slowTable() table.Table {
 	return table.Of(j.Slow).
 		With("node", func(s Slow) table.Value { return table.Text(s.Node) }).
 		With("measure", func(s Slow) table.Value { return table.Text(s.Measure) }).
-		With("slower by", func(s Slow) table.Value { return table.Phrases{{Text: slower(s.Ratio), Tone: table.Bad}} }).
+		With("typically", func(s Slow) table.Value { return table.Text(slower(s.Ratio)) }).
 		With("interval", func(s Slow) table.Value {
 			hi := math.MaxFloat64
 			if s.Hi != nil {
@@ -246,8 +253,9 @@ func (j *Judgement) wrongTable() table.Table {
 	return table.Of(j.Wrong).
 		With("node", func(w Wrong) table.Value { return table.Text(w.Node) }).
 		With("time", func(w Wrong) table.Value { return table.Text(w.Time) }).
-		With("what", func(w Wrong) table.Value { return table.Phrases{{Text: w.What, Tone: table.Bad}} }).
-		With("file", func(w Wrong) table.Value { return table.Text(w.File) }).
+		With("what", func(w Wrong) table.Value {
+			return table.Phrases{{Text: w.What, Tone: table.Bad}, {Text: w.File, Tone: table.Faint}}
+		}).
 		Table("wrong", "Wrong results")
 }
 
@@ -329,24 +337,47 @@ func (j *Judgement) classesTable() table.Table {
 		Table("classes", "Classes of nodes that are alike")
 }
 
-// mediansTable has the medians of the classes: a class that is slow as a whole is slow to no peer.
-func (j *Judgement) mediansTable() table.Table {
-	type row struct {
-		class string
-		ClassMeasure
-	}
-	var rows []row
+// mostClasses is the number of classes, the largest first, whose medians are shown side by side.
+const mostClasses = 6
+
+// measures returns the measures of all classes, by name.
+func (j *Judgement) measures() (names []string) {
 	for _, c := range j.Classes {
 		for _, m := range c.Measures {
-			rows = append(rows, row{c.Name, m})
+			names = append(names, m.Measure)
 		}
 	}
-	return table.Of(rows).
-		With("class", func(r row) table.Value { return table.Text(r.class) }).
-		With("measure", func(r row) table.Value { return table.Text(r.Measure) }).
-		With("median", func(r row) table.Value { return number(r.Median, r.Unit) }).
-		With("nodes", func(r row) table.Value { return table.Count(r.Nodes) }).
-		Table("medians", "Medians of the classes", "A class that is slow as a whole has no slow node: compare its medians with what you expect.")
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// mediansTable has the medians of the classes: a class that is slow as a whole is slow to no peer.
+func (j *Judgement) mediansTable() table.Table {
+	t := table.Table{Name: "medians", Title: "Medians of the classes"}
+	t.Add("measure")
+	classes := j.Classes[:min(len(j.Classes), mostClasses)]
+	for _, c := range classes {
+		t.Columns = append(t.Columns, table.Column{Title: c.Name, Apart: true})
+	}
+	for _, measure := range j.measures() {
+		row := table.Row{Values: []table.Value{table.Text(measure)}}
+		for _, c := range classes {
+			i := slices.IndexFunc(c.Measures, func(m ClassMeasure) bool { return m.Measure == measure })
+			if i < 0 {
+				row.Values = append(row.Values, nil)
+			} else {
+				row.Values = append(row.Values, number(c.Measures[i].Median, c.Measures[i].Unit))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) > 0 {
+		t.Notes = []string{"A class that is slow as a whole has no slow node: compare its medians with what you expect."}
+	}
+	if more := len(j.Classes) - mostClasses; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more classes are in --format json.", more))
+	}
+	return t
 }
 
 // sheet has a row for each measure of each node.
@@ -396,21 +427,19 @@ func (j *Judgement) drawings() []chart.Drawing {
 		return map[bool]int{true: -1, false: 1}[slowest(a) > slowest(b)]
 	})
 	shown := nodes[:min(len(nodes), mostRows)]
+	var numbered []string
+	measures := j.measures()
 	h := &chart.Heat{Unit: "×"}
-	index := map[string]int{}
-	for _, c := range j.Classes {
-		for _, m := range c.Measures {
-			if _, has := index[m.Measure]; !has {
-				index[m.Measure] = len(h.Columns)
-				h.Columns = append(h.Columns, chart.Side{Name: m.Measure})
-			}
-		}
+	h.Label = func(i, k int) string { return h.Rows[i].Name + ", " + measures[k] }
+	for i, measure := range measures { // their names are wider than the cells
+		number := strconv.Itoa(i + 1)
+		h.Columns, numbered = append(h.Columns, chart.Side{Name: number}), append(numbered, number+" "+measure)
 	}
 	for _, n := range shown {
 		row := slices.Repeat([]float64{math.NaN()}, len(h.Columns))
 		for _, m := range n.Measures {
 			if m.Bets > 0 {
-				row[index[m.Measure]] = m.Ratio
+				row[slices.Index(measures, m.Measure)] = m.Ratio
 			}
 		}
 		h.Rows, h.At = append(h.Rows, chart.Side{Name: n.Name}), append(h.At, row)
@@ -420,7 +449,8 @@ func (j *Judgement) drawings() []chart.Drawing {
 		return nil
 	}
 	d := chart.Drawing{Title: "Nodes and measures: times as long as the peers'", Table: j.slowTable()}
-	d.Description = fmt.Sprintf("The slowest %d of %d judged nodes, those that are named first. 1 is as fast as the peers.", len(shown), len(nodes))
+	d.Description = fmt.Sprintf("The slowest %d of %d judged nodes, those that are named first. 1.00 is as fast as the peers. The measures are %s.",
+		len(shown), len(nodes), strings.Join(numbered, ", "))
 	d.SVG = chart.Frame(d, "", height, drawn)
 	return []chart.Drawing{d}
 }

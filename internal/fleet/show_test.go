@@ -36,7 +36,7 @@ func TestAnswer(t *testing.T) {
 		texts = append(texts, s.Text)
 	}
 	require.Len(t, texts, 3)
-	assert.Regexp(t, `^2 of 21 nodes are slower than others like it by more than 2%: n3 \(latency \+(19|20)(\.\d)?%\), n7 \(latency \+[56]\.\d%\)$`, texts[0])
+	assert.Regexp(t, `^2 of 21 nodes are slower than others like them by more than 2%: n3 \(latency (19|20)(\.\d)?% slower\), n7 \(latency [56]\.\d% slower\)$`, texts[0])
 	assert.Equal(t, "At most 5% of the names are expected to be false", texts[1])
 	assert.Equal(t, "Nodes: 20 judged, 1 never reported", texts[2])
 
@@ -88,7 +88,7 @@ func TestDrainLines(t *testing.T) {
 	script := "scontrol() { echo $#; echo \"$4\"; }\n" + slurm[0]
 	out, err := exec.Command("bash", "-c", script).Output()
 	require.NoError(t, err)
-	assert.Regexp(t, `^4\nreason=gorun: latency \+\d+(\.\d)?% \(CPU 1\), compute-one \+\d+\.\d% \(CPU 0\)\n$`, string(out))
+	assert.Regexp(t, `^4\nreason=gorun: latency \d+(\.\d)?% slower \(CPU 1\), compute-one \d+\.\d% slower \(CPU 0\)\n$`, string(out))
 	assert.Regexp(t, `^kubectl cordon n3 # gorun: latency`, shown(t, j, "kubernetes"))
 
 	healthy := judgeDir(t, fleetOf(3, 1).write(t), options())
