@@ -135,7 +135,7 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck
 	$(GO) run $(STATICCHECK) -tags man ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
-	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/vm/preferred-node/build \
+	@if command -v shellcheck >/dev/null; then shellcheck internal/fleet/templates/*.sh .ci/run testdata/vm/run testdata/vm/preferred-node/build \
 	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/vm/preferred-node/balancing testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 

@@ -28,6 +28,7 @@ import (
 var fleetCommands = [...]entry{
 	{"node", newFleetNode},
 	{"judge", newFleetJudge},
+	{"template", newFleetTemplate},
 }
 
 // newFleet is `gorun fleet`, whose commands are about many machines.

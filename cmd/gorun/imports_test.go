@@ -30,7 +30,7 @@ const mayImport = `
 	dist
 	doctor              cgroup hint linux measure metrics render/term render/view result stats sysfs table topology units
 	experiment          bytesize child column cpuset hint linux matrix render/chart render/term render/view result table topology units
-	fleet               column cpuset experiment hint linux matrix measure metrics placement primes render render/chart render/term render/view report result shell stats table topology units
+	fleet               catalog column cpuset experiment hint linux matrix measure metrics placement primes render render/chart render/term render/view report result shell stats table topology units
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
 	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
 	guardian            child cpuset linux
