@@ -3,10 +3,12 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -309,6 +311,28 @@ func TestOverlappingVisits(t *testing.T) {
 	}
 }
 
+// A killed visit lasted until its file was last written, which may seem to be a moment before it began: later ones on the same CPUs
+// count.
+func TestKilledVisitsDoNotOverlap(t *testing.T) {
+	m := fleetOf(2, 3)
+	m.change = func(_, _ int, lines []Line) []Line {
+		lines[0].Visit.Host.BootID = "one machine"
+		return lines[:1]
+	}
+	m.at = func(node, visit int) time.Time { return begin.Add(time.Duration(2*visit+node) * 10 * time.Second) }
+	dir := m.write(t)
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
+	require.NoError(t, err)
+	require.Len(t, paths, 6)
+	for _, path := range paths {
+		start, err := time.Parse("20060102T150405", strings.TrimSuffix(filepath.Base(path), ".jsonl"))
+		require.NoError(t, err)
+		require.NoError(t, os.Rename(path, path+partial))
+		require.NoError(t, os.Chtimes(path+partial, start, start.Add(-4*time.Millisecond)))
+	}
+	assert.Equal(t, 0, judgeDir(t, dir, options()).Visits.Overlapped)
+}
+
 // A node has one bet in a slot.
 func TestRepeatedVisits(t *testing.T) {
 	m := fleetOf(4, 6)
@@ -461,4 +485,12 @@ func TestRates(t *testing.T) {
 	require.Len(t, j.Slow, 1)
 	assert.Equal(t, "n4", j.Slow[0].Node)
 	assert.InDelta(t, 1.07, j.Slow[0].Ratio, 0.01)
+}
+
+// After years of visits an e-value is still a number.
+func TestGreatWealth(t *testing.T) {
+	j := judgeDir(t, fleetOf(2, 1100).slowed(1, "latency", 2).write(t), options())
+	require.Len(t, j.Slow, 1)
+	assert.Less(t, j.Slow[0].E, math.MaxFloat64)
+	assert.Contains(t, shown(t, j, "json"), `"node": "n1"`)
 }

@@ -183,7 +183,7 @@ func (r *reader) read(path string, room *bytes.Buffer) (v visit, err error) {
 		return v, errors.New("it has no whole first line")
 	case v.cut && !strings.HasSuffix(path, partial):
 		return v, errors.New("it has no last line, although its name says that it ended")
-	case v.cut && v.modified.After(v.start) && v.modified.Before(v.end):
+	case v.cut && v.modified.Before(v.end) && v.modified.After(v.start.Add(-time.Second)): // file systems round times down
 		v.end = v.modified
 	}
 	return v, nil

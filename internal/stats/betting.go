@@ -140,10 +140,10 @@ func pairPayoff(above, spread float64) float64 {
 }
 
 // bet puts each stake on a payoff. A stake that has almost vanished becomes 0, since arithmetic on subnormal numbers is
-// slow.
+// slow; what is won above 1e300, which no limit reaches, is given away.
 func (p *purse) bet(payoff float64) {
 	for k, stake := range stakes {
-		p[k] *= 1 + stake*(payoff-1)
+		p[k] = min(p[k]*(1+stake*(payoff-1)), 1e300)
 		if p[k] < 1e-290 {
 			p[k] = 0
 		}
