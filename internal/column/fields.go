@@ -1,6 +1,7 @@
 package column
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -30,21 +31,23 @@ import (
 // A field with figure:"-" has no column, and a slice never has one. Of panics if another field has no meaning or another
 // type, or if a tag is wrong: columns are variables of packages, so this cannot be overlooked.
 func Of[F any]() List {
-	return of(func(s *result.Sample) *F {
+	return of(Column{own: true}, func(s *result.Sample) *F {
 		f, _ := result.Typed[F](s)
 		return f
-	}).With(func(c *Column) { c.own = true })
+	})
 }
 
-// of returns the columns of the fields of a part of a sample, which is nil where a sample lacks it.
-func of[F any](part func(*result.Sample) *F) List {
+// of returns the columns of the fields of a part of a sample, which is nil where a sample lacks it. They have the attributes of whole.
+func of[F any](whole Column, part func(*result.Sample) *F) List {
 	w := walk{figures: func(s *result.Sample) any {
 		if f := part(s); f != nil {
 			return f
 		}
 		return nil
 	}}
-	w.fields(reflect.TypeFor[F](), nil, Column{}, "")
+	figures := reflect.TypeFor[F]()
+	w.all = make(List, 0, 2*figures.NumField())
+	w.fields(figures, nil, whole, "")
 	return w.all
 }
 
@@ -83,7 +86,7 @@ func (w *walk) fields(of reflect.Type, at []int, whole Column, prefix string) {
 			continue
 		}
 		c.Name = prefix + name
-		if slices.ContainsFunc(w.all, func(other Column) bool { return other.Name == c.Name }) {
+		if w.has(c.Name) {
 			continue
 		}
 		if name == "" || c.Meaning == "" || !field.IsExported() || !slices.Contains(kinds, typ.Kind()) {
@@ -116,6 +119,16 @@ func (w *walk) fields(of reflect.Type, at []int, whole Column, prefix string) {
 		}
 		w.all = append(w.all, c)
 	}
+}
+
+// has reports whether there is a column with this name. It copies none: the columns of all packages are made at each start.
+func (w *walk) has(name string) bool {
+	for i := range w.all {
+		if w.all[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // read sets the attributes that are in the tags of a field. The others stay as they are.
@@ -154,11 +167,8 @@ func (c *Column) read(tag reflect.StructTag) (err error) {
 			return err
 		}
 	}
-	for to, text := range map[*string]string{&c.Label: tag.Get("label"), &c.Group: tag.Get("group")} {
-		if text != "" {
-			*to = text
-		}
-	}
+	c.Label = cmp.Or(tag.Get("label"), c.Label)
+	c.Group = cmp.Or(tag.Get("group"), c.Group)
 	if words := tag.Get("words"); words != "" {
 		c.ValueNames = map[string]string{}
 		for word := range strings.SplitSeq(words, ",") {

@@ -16,7 +16,7 @@ type times struct {
 
 // Times are the wall time and the CPU time of a sample. The sum of the CPU time is absent where none was counted; tables show its two
 // parts.
-var Times = of(func(s *result.Sample) *times {
+var Times = of(Column{}, func(s *result.Sample) *times {
 	t := &times{Wall: s.Seconds, User: s.UserSeconds, System: s.SystemSeconds}
 	if s.CPUSeconds() != 0 {
 		t.CPU = new(s.CPUSeconds())
@@ -40,7 +40,7 @@ func TimeP() List {
 }
 
 // Signals are what was counted of a sample's disturbances. They are not of the experiment's figures: in CSV, they come last.
-var Signals = of(func(s *result.Sample) *result.Signals { return &s.Quality.Signals })
+var Signals = of(Column{}, func(s *result.Sample) *result.Signals { return &s.Quality.Signals })
 
 // Faults count page faults.
 var Faults = List{Signals.Get("minor_faults"), Signals.Get("major_faults")}
@@ -48,7 +48,7 @@ var Faults = List{Signals.Get("minor_faults"), Signals.Get("major_faults")}
 // Switches count how often threads left a CPU, and Workers describe the workers of a pool.
 var (
 	Switches = List{Signals.Get("migrations"), Signals.Get("voluntary_switches"), Signals.Get("involuntary_switches")}
-	Workers  = of(func(s *result.Sample) *result.Workers { return s.Workers })
+	Workers  = of(Column{}, func(s *result.Sample) *result.Workers { return s.Workers })
 )
 
 // Common returns the columns that every experiment has, also one that this gorun does not know.
