@@ -431,4 +431,4 @@ func (b *Judging) remaining() float64 {
 }
 
 // LeastRounds is the number of rounds before a cell can leave: the first look at its total.
-const LeastRounds = 25
+const LeastRounds = stats.FirstLook

@@ -129,7 +129,7 @@ func TestDecidedCellsLeave(t *testing.T) {
 	r := newRace(t, design(3, 4))
 	n := quiet(2)
 	ratios := []float64{1, 1, 1.05, 0.9}
-	for range firstLook - 1 {
+	for range FirstLook - 1 {
 		runRound(t, r, n, ratios)
 		require.Equal(t, []int{1, 2, 3}, r.Live())
 		require.False(t, r.Done())
@@ -210,7 +210,7 @@ func TestEarlyStalls(t *testing.T) {
 	d := design(3, 2)
 	r := newRace(t, d)
 	n := quiet(4)
-	for k := range firstLook - 1 {
+	for k := range FirstLook - 1 {
 		stall := 1.004
 		if k%8 == 0 {
 			stall = 1.3

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Totals are looked at after firstLook rounds, each time the number has doubled, and at the end of planned rounds.
+// Totals are looked at after FirstLook rounds, each time the number has doubled, and at the end of planned rounds.
 // These times are fixed in advance since each look spends a share of α.
-const firstLook = 25
+const FirstLook = 25
 
 // evenLooks is the number of looks with equal shares of α. All later looks divide one more such share.
 const evenLooks = 4
@@ -49,7 +49,7 @@ type totals struct {
 }
 
 func newTotals(alpha float64, g grid) *totals {
-	return &totals{alpha: alpha, grid: g, nextAt: firstLook, interval: Effect{Hi: math.MaxFloat64}}
+	return &totals{alpha: alpha, grid: g, nextAt: FirstLook, interval: Effect{Hi: math.MaxFloat64}}
 }
 
 // add adds a round's two samples.

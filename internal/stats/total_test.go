@@ -70,7 +70,7 @@ func TestLooks(t *testing.T) {
 			total.end()
 		}
 		looked[k] = total.looks > before
-		if k < firstLook {
+		if k < FirstLook {
 			assert.Equal(t, Effect{Hi: math.MaxFloat64}, total.interval)
 		}
 	}
