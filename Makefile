@@ -290,7 +290,7 @@ completions: build ## write shell completions to ./completions
 
 .PHONY: update
 update: ## write the golden files again; read the diff before you commit it
-	$(GO) test ./internal/result ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
+	$(GO) test ./internal/fleet ./internal/result ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
 	$(GO) test ./cmd/gorun -update
 
 .PHONY: clean
