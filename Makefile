@@ -106,6 +106,16 @@ prometheus-test: ## a Prometheus server agrees with a run; promtool (1 min)
 	  echo "$$tool is not installed (Debian: apt-get install prometheus)"; exit 1; }; done
 	$(GOTEST) ./cmd/gorun -run '^Test(Promtool|Prometheus)'
 
+# Fleets with a slow node, and without one, that make slurm judges.
+SLOWED  ?= 1
+HEALTHY ?= 1
+
+.PHONY: slurm
+slurm: ## a real Slurm of two nodes runs the templates of gorun fleet, as root: kills, and SLOWED and HEALTHY fleets (4 min, nothing else running)
+	@for tool in slurmctld slurmd sbatch munged; do command -v $$tool >/dev/null || { \
+	  echo "$$tool is not installed (Debian: apt-get install --no-install-recommends slurmctld slurmd slurm-client munge)"; exit 1; }; done
+	$(GOTEST) ./cmd/gorun -run '^TestSlurm' -slurm-slowed $(SLOWED) -slurm-healthy $(HEALTHY)
+
 # It runs go test, and ends with the tests that were not run, and why. SKIPS is a file to which their names are appended.
 RUN_TESTS = GO='$(GO)' $(GO) run ./internal/tests/run test $(if $(SKIPS),-skips $(SKIPS)) -timeout $(TIMEOUT) $(TESTFLAGS)
 
@@ -236,6 +246,7 @@ ci-long: ## checks that take too long for .ci/run: a kernel build, the whole sel
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
 	$(MAKE) selftest
+	$(MAKE) slurm
 	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats
 	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestAllFlagValues$$' ./cmd/gorun
 	$(MAKE) fuzz
@@ -279,7 +290,7 @@ completions: build ## write shell completions to ./completions
 
 .PHONY: update
 update: ## write the golden files again; read the diff before you commit it
-	$(GO) test ./internal/result ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
+	$(GO) test ./internal/fleet ./internal/result ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
 	$(GO) test ./cmd/gorun -update
 
 .PHONY: clean

@@ -73,8 +73,8 @@ func newFleetNode(e env) *cobra.Command {
 		Long: "A visit takes at most the budget, and needs no privilege. It takes the measures below, of each the best of five\n" +
 			"samples; of several CPUs or nodes, the slowest counts, and is named. Results are checked: if a CPU computes a wrong\n" +
 			"one, the exit code is 1.\n\n" +
-			"What does not fit in the budget is left out. The order is drawn anew each hour, equal on all machines, so that\n" +
-			"machines that are visited in the same hour have the same measures.\n\n" +
+			"What does not fit in the budget is left out. The CPUs compute first; the order of the other measures is drawn anew\n" +
+			"each hour, equal on all machines, so that machines that are visited in the same hour have the same measures.\n\n" +
 			"The file is DIR/NODE/BOOT/TIME.jsonl, with a line for each measure. Its name ends in .part until the visit ends.\n\n" +
 			batteryText(),
 		Example: "  gorun fleet node --out /shared/fleet\n" +

@@ -85,7 +85,7 @@ func TestMeasuresOf(t *testing.T) {
 	assert.Equal(t, []string{"node 0 to 1", "node 1 to 0"}, words)
 }
 
-// The seed decides the order, and what another machine has in addition does not change it.
+// The measures that compute are the first. The seed decides the order of the others, and what another machine has in addition does not change it.
 func TestShuffle(t *testing.T) {
 	order := func(host string, seed uint64) (names []string) {
 		m := hosts.Machine(t, host)
@@ -97,6 +97,7 @@ func TestShuffle(t *testing.T) {
 		return names
 	}
 	first := order("qemu-numa2", 7)
+	assert.Equal(t, []string{"compute-one", "compute-all"}, first[:2])
 	assert.Equal(t, first, order("qemu-numa2", 7))
 	assert.NotEqual(t, first, order("qemu-numa2", 8))
 	more := order("epyc-2p-nps4", 7)

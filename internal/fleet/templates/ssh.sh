@@ -4,23 +4,48 @@
 #   sh FILE HOST...
 #   gorun fleet judge visits
 #
-# gorun is copied to a new directory of each host, and removed with it. Nothing else is needed there but a shell and tar.
+# A HOST is one of ssh's configuration, or USER@NAME. gorun is copied into a new directory there, which is removed after the visit.
+# Nothing else is needed there but a shell and tar. If a host was not visited, the exit code is 1.
 set -eu
 
-gorun=${GORUN:-$(command -v gorun)}             # a static program, such as a release's
-ssh=${GORUN_SSH:-ssh -o BatchMode=yes}          # with its options
+gorun=${GORUN:-$(command -v gorun)}                         # a static program, such as a release's
+ssh=${GORUN_SSH:-ssh -o BatchMode=yes -o ConnectTimeout=10} # with its options
 out=${GORUN_VISITS:-visits}
+budget=${GORUN_BUDGET:-45s}
 mkdir -p "$out"
 
-# visit HOST. The visit counts as far as it came, also where gorun says that a CPU computes wrongly.
+# What a host does, with the program as its input. The visit counts as far as it came, also where gorun
+# says that a CPU computes wrongly.
+# shellcheck disable=SC2016 # it is for the host
+there='dir=$(mktemp -d) || exit; trap "rm -rf $dir" EXIT; trap "exit 1" HUP INT TERM; cat >$dir/gorun && chmod 755 $dir/gorun || exit; \
+$dir/gorun fleet node --out $dir/visits --node "$1" --budget "$2" >&2; cd $dir/visits && tar -cf - */*/*'
+
 visit() {
-	dir=$($ssh "$1" mktemp -d)
-	$ssh "$1" "cat >'$dir/gorun' && chmod 755 '$dir/gorun'" <"$gorun"
-	$ssh "$1" "'$dir/gorun' fleet node --out '$dir/visits' --node '$1' --budget ${GORUN_BUDGET:-45s} >&2; tar -C '$dir/visits' -cf - ." | tar -C "$out" -xf -
-	$ssh "$1" "rm -rf '$dir'"
+	# shellcheck disable=SC2086 # the options of ssh
+	$ssh "$1" "exec sh -c '$there' sh $2 $budget" <"$gorun" >"$out/$2.tar" 2>"$out/$2.log" && tar -C "$out" -xf "$out/$2.tar"
 }
 
+failed=0
+visits=''
 for host in "$@"; do
-	visit "$host" >"$out/$host.log" 2>&1 || echo "$host: not visited, see $out/$host.log" >&2 &
+	node=${host#*@}
+	case $host@$node in
+	-* | *[!A-Za-z0-9@._:%-]* | *@ | *@.*)
+		echo "$host: it is no name of a host" >&2
+		failed=1
+		continue
+		;;
+	esac
+	(
+		code=0
+		visit "$host" "$node" || code=1
+		rm -f "$out/$node.tar"
+		if [ $code = 1 ]; then echo "$host: not visited, see $out/$node.log" >&2; fi
+		exit $code
+	) &
+	visits="$visits $!"
 done
-wait
+for pid in $visits; do
+	wait "$pid" || failed=1
+done
+exit $failed
