@@ -85,9 +85,14 @@ func (s *slurm) start(conf string) {
 	s.awaitIdle()
 }
 
-// onCPU returns a program that has one CPU, as have those that it starts.
+// onCPU returns a program that has one CPU, as have those that it starts. Where this is allowed, it also has its own processes, which
+// end with it, even if the test is killed.
 func onCPU(cpu int, args ...string) *exec.Cmd {
-	return exec.Command("taskset", append([]string{"-c", fmt.Sprint(cpu)}, args...)...)
+	alone := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}
+	if exec.Command(alone[0], append(alone[1:], "true")...).Run() != nil {
+		alone = nil
+	}
+	return exec.Command("taskset", slices.Concat([]string{"-c", fmt.Sprint(cpu)}, alone, args)...)
 }
 
 func (s *slurm) path(name string) string { return filepath.Join(s.dir, name) }
