@@ -130,11 +130,12 @@ flaky: ## make test and test-live again (ROUNDS=1) under CONDITIONS, as root; ap
 	$(GO) run ./internal/tests/run flaky -rounds $(if $(filter file,$(origin ROUNDS)),1,$(ROUNDS)) -conditions '$(CONDITIONS)' $(if $(TESTS),-tests '$(TESTS)')
 
 .PHONY: lint
-lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck
+lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; the manifest for Kubernetes in its own types
 	$(GO) vet -tags man ./...
 	$(GO) run $(STATICCHECK) -tags man ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
+	$(GO) test -C testdata/kubernetes -count=1 .
 	@if command -v shellcheck >/dev/null; then shellcheck internal/fleet/templates/*.sh .ci/run testdata/vm/run testdata/vm/preferred-node/build \
 	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/vm/preferred-node/balancing testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
