@@ -135,14 +135,14 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; the manifest for Ku
 	$(GO) run $(STATICCHECK) -tags man ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
-	$(GO) test -C testdata/kubernetes -count=1 .
-	@if command -v shellcheck >/dev/null; then shellcheck internal/fleet/templates/*.sh .ci/run testdata/vm/run testdata/vm/preferred-node/build \
+	$(GO) test -C testdata/kubernetes/manifest -count=1 .
+	@if command -v shellcheck >/dev/null; then shellcheck internal/fleet/templates/*.sh .ci/run testdata/kubernetes/run testdata/vm/run testdata/vm/preferred-node/build \
 	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/vm/preferred-node/balancing testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
 lint-c: ## strict warnings over all C
-	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c \
+	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c testdata/kubernetes/*.c \
 	  internal/*/testdata/*.c
 
 .PHONY: sanitize
@@ -231,11 +231,16 @@ vm-pnid: ## build a kernel with a preferred node, and run the tests that need it
 	testdata/vm/run setup
 	testdata/vm/preferred-node/test
 
+.PHONY: kubernetes
+kubernetes: ## a real Kubernetes of two nodes runs the Job of gorun fleet template: kills, a slow node (as root, 6 min; once 30 min for building it)
+	testdata/kubernetes/run
+
 .PHONY: ci-long
 ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, long fuzzing (1 h)
 	$(MAKE) vm
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
+	$(MAKE) kubernetes
 	$(MAKE) selftest
 	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats
 	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestAllFlagValues$$' ./cmd/gorun

@@ -1,6 +1,6 @@
-// Package kubernetes checks the manifest that `gorun fleet template kubernetes` prints by Kubernetes' own types. It is a module of
+// Package manifest checks the manifest that `gorun fleet template kubernetes` prints by Kubernetes' own types. It is a module of
 // its own, so that gorun does not depend on them.
-package kubernetes
+package manifest
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const template = "../../internal/fleet/templates/kubernetes.yaml"
+const template = "../../../internal/fleet/templates/kubernetes.yaml"
 
 // read decodes a manifest as the API server does with fieldValidation=Strict: unknown and repeated fields are errors.
 func read(text string) (job batch.Job, err error) {

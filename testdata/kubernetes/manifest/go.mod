@@ -1,4 +1,4 @@
-module kubernetes
+module manifest
 
 go 1.24.0
 
