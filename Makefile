@@ -140,18 +140,19 @@ flaky: ## make test and test-live again (ROUNDS=1) under CONDITIONS, as root; ap
 	$(GO) run ./internal/tests/run flaky -rounds $(if $(filter file,$(origin ROUNDS)),1,$(ROUNDS)) -conditions '$(CONDITIONS)' $(if $(TESTS),-tests '$(TESTS)')
 
 .PHONY: lint
-lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck
+lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; the manifest for Kubernetes in its own types
 	$(GO) vet -tags man ./...
 	$(GO) run $(STATICCHECK) -tags man ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
-	@if command -v shellcheck >/dev/null; then shellcheck internal/fleet/templates/*.sh .ci/run testdata/vm/run testdata/vm/preferred-node/build \
+	$(GO) test -C testdata/kubernetes/manifest -count=1 .
+	@if command -v shellcheck >/dev/null; then shellcheck internal/fleet/templates/*.sh .ci/run testdata/kubernetes/run testdata/vm/run testdata/vm/preferred-node/build \
 	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/vm/preferred-node/balancing testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
 lint-c: ## strict warnings over all C
-	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c \
+	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c testdata/kubernetes/*.c \
 	  internal/*/testdata/*.c
 
 .PHONY: sanitize
@@ -240,11 +241,16 @@ vm-pnid: ## build a kernel with a preferred node, and run the tests that need it
 	testdata/vm/run setup
 	testdata/vm/preferred-node/test
 
+.PHONY: kubernetes
+kubernetes: ## a real Kubernetes of two nodes runs the Job of gorun fleet template: kills, a slow node (as root, 6 min; once 30 min for building it)
+	testdata/kubernetes/run
+
 .PHONY: ci-long
 ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, long fuzzing (1 h)
 	$(MAKE) vm
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
+	$(MAKE) kubernetes
 	$(MAKE) selftest
 	$(MAKE) slurm
 	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats

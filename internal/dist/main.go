@@ -3,6 +3,7 @@
 // directory: times are that of the commit, and owners are root.
 //
 //	go run ./internal/dist DIRECTORY
+//	go run ./internal/dist image FILE     the image alone, for this machine's architecture
 package main
 
 import (
@@ -10,12 +11,14 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,12 +57,41 @@ type release struct {
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("dist: ")
-	if len(os.Args) != 2 {
-		log.Fatal("usage: go run ./internal/dist DIRECTORY")
+	var err error
+	switch {
+	case len(os.Args) == 2:
+		err = build(os.Args[1])
+	case len(os.Args) == 3 && os.Args[1] == "image":
+		err = buildImage(os.Args[2])
+	default:
+		err = errors.New("usage: go run ./internal/dist DIRECTORY | image FILE")
 	}
-	if err := build(os.Args[1]); err != nil {
+	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// buildImage builds the image for this machine's architecture.
+func buildImage(path string) (err error) {
+	var r release
+	if r.dir, err = os.MkdirTemp("", "dist"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.dir)
+	if err := r.describe(); err != nil {
+		return err
+	}
+	for _, a := range arches {
+		if a.name != runtime.GOARCH {
+			continue
+		}
+		gorun, err := r.compile(a)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, image(r, []platform{{a.name, gorun}}), 0o644)
+	}
+	return fmt.Errorf("there is no release for %s", runtime.GOARCH)
 }
 
 // build builds the release of the commit that is checked out in the working directory.
@@ -345,11 +377,11 @@ func (r *release) write(name string, text []byte) error {
 func output(environ []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), environ...)
-	var errors bytes.Buffer
-	cmd.Stderr = &errors
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		io.Copy(os.Stderr, &errors)
+		io.Copy(os.Stderr, &stderr)
 		return nil, fmt.Errorf("%s %s: %w", name, args[0], err)
 	}
 	return out, nil

@@ -14,10 +14,19 @@ import (
 
 var update = flag.Bool("update", false, "write the expected judgements in testdata/fleet anew")
 
-// Visits by a real Slurm of two nodes (make slurm): in one fleet, another program computes on the CPU of n0.
-func TestSlurmVisits(t *testing.T) {
-	for name, slow := range map[string][]string{"slurm-slowed": {"n0 latency", "n0 compute-all"}, "slurm-healthy": nil} {
-		path := "../../testdata/fleet/" + name + ".txtar"
+// Fleets of two real nodes each, which make slurm and make kubernetes recorded: of some, one node was slowed, and it alone is named. The
+// first file of an archive is what is shown of the others.
+func TestRecordedFleets(t *testing.T) {
+	for name, f := range map[string]struct {
+		slot time.Duration
+		slow []string
+		cut  int
+	}{
+		"slurm-slowed":  {slot: 7 * time.Second, slow: []string{"n0 latency", "n0 compute-all"}},
+		"slurm-healthy": {slot: 7 * time.Second},
+		"kubernetes":    {slot: 20 * time.Second, slow: []string{"b compute-one", "b latency", "b compute-all"}, cut: 1},
+	} {
+		path := filepath.Join("../../testdata/fleet", name+".txtar")
 		archive, err := txtar.ParseFile(path)
 		require.NoError(t, err)
 		dir := t.TempDir()
@@ -27,18 +36,19 @@ func TestSlurmVisits(t *testing.T) {
 			require.NoError(t, os.WriteFile(to, file.Data, 0o666))
 		}
 		o := options()
-		o.Slot, o.Margin = 7*time.Second, 0.2
+		o.Slot, o.Margin = f.slot, 0.2
 		j := judgeDir(t, dir, o)
 		var named []string
 		for _, s := range j.Slow {
 			named = append(named, s.Node+" "+s.Measure)
 		}
-		assert.Equal(t, slow, named, name)
+		assert.Equal(t, f.slow, named, name)
+		assert.Equal(t, f.cut, j.Visits.Cut, name)
 		table := shown(t, j, "table")
 		if *update {
 			archive.Files[0].Data = []byte(table)
 			require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o666))
 		}
-		assert.Equal(t, string(archive.Files[0].Data), table)
+		assert.Equal(t, string(archive.Files[0].Data), table, name)
 	}
 }
