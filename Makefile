@@ -242,7 +242,7 @@ vm-pnid: ## build a kernel with a preferred node, and run the tests that need it
 	testdata/vm/preferred-node/test
 
 .PHONY: kubernetes
-kubernetes: ## a real Kubernetes of two nodes runs the Job of gorun fleet template: kills, a slow node (as root, 6 min; once 30 min for building it)
+kubernetes: ## a real Kubernetes of two nodes runs the Job of gorun fleet template: kills, a slow node (as root, nothing else running, 7 min; first 30 min to build it)
 	testdata/kubernetes/run
 
 .PHONY: ci-long
