@@ -320,7 +320,7 @@ func TestSlurmHealthCheck(t *testing.T) {
 // A slow node of two is named, and the other is not; of two that are not slow, none is. It needs a machine with nothing else to do.
 func TestSlurmSlowNode(t *testing.T) {
 	if *slurmSlowed+*slurmHealthy == 0 {
-		t.Skip("none is asked for")
+		t.Skip("needs a quiet machine: make slurm")
 	}
 	s := newSlurm(t)
 	s.start("")

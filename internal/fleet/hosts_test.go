@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,7 +62,7 @@ func judgingOf(t testing.TB, run *result.Run) *matrix.Judging {
 	return judging
 }
 
-// scaled gives a host the samples of the recorded run, those of a cell so many times as long, and the verdicts that follow from them.
+// scaled gives a host the samples of the recorded run, with those of one cell multiplied by a factor, and the verdicts on them.
 func scaled(t testing.TB, recorded *result.Run, in HostRun, cell int, factor float64) HostRun {
 	t.Helper()
 	judging := judgingOf(t, in.Run)
@@ -78,9 +77,9 @@ func scaled(t testing.TB, recorded *result.Run, in HostRun, cell int, factor flo
 	return in
 }
 
-// played gives a host samples in so many rounds, which are like those that were recorded, but for their times: those of the cells
-// have these ratios to the baseline's, which is 1 for those not mentioned, and scatter by 1%. Its verdicts follow from them. spoil
-// changes the samples of a placement.
+// played gives a host new samples, in this number of rounds, and the verdicts on them. They are copies of recorded samples with other
+// times, which scatter by 1%: ratios has the ratios of the cells to the baseline, 1 where a cell is not in it. spoil changes the samples
+// of a placement.
 func played(t testing.TB, recorded *result.Run, in HostRun, rounds int, ratios map[string]float64,
 	spoil ...func(s *result.Sample, placement string),
 ) HostRun {
@@ -139,7 +138,7 @@ func hostsTable(t *testing.T, h *Hosts, name string) string {
 
 func hostsAnswer(h *Hosts) string { return view.AnswerBlock(h.Answer(), term.Options{Width: 200}) }
 
-// cellOf returns what is said about a cell.
+// cellOf returns the judgement of a cell.
 func cellOf(t *testing.T, h *Hosts, title string) HostsCell {
 	t.Helper()
 	i := slices.IndexFunc(h.Cells, func(c HostsCell) bool { return c.Title == title })
@@ -224,7 +223,7 @@ func TestHostsDisagree(t *testing.T) {
 	assert.Regexp(t, `one-llc +6 +0\.8\d +0\.8\d … 1\.\d+ +n\d +n4 +5`, hostsTable(t, h, "spread"))
 }
 
-// Equal hosts do not disagree, also where their best ratios differ by chance. A host that no condition sets apart is said to be so.
+// Equal hosts do not disagree, also where their best ratios differ by chance. If no condition sets a host apart, the answer says that.
 func TestHostsWithoutADifference(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-placements")
@@ -483,10 +482,8 @@ func TestManyHosts(t *testing.T) {
 		run.Host.CommandLine = "console=ttyS0 root=UUID=" + run.Host.Hostname
 		runs = append(runs, HostRun{File: run.Host.Hostname, Run: &run, Ended: true})
 	}
-	began := time.Now()
 	h := judgeHosts(t, runs...)
 	page := hostsPage(h)
-	assert.Less(t, time.Since(began), 10*time.Second, "it takes 20 ms")
 	assert.Len(t, h.Disagree, 10)
 	assert.Contains(t, page, "10 hosts disagree with the others, such as:")
 	assert.Contains(t, page, "kernel 6.18.0 (6.1.0-56-cloud-amd64 on all 190 others)")

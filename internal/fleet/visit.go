@@ -68,7 +68,7 @@ type End struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// CheckNode returns an error for the name of a node that is no safe name of a file.
+// CheckNode returns an error if a node's name cannot be the name of a directory.
 func CheckNode(name string) error {
 	if name == "" || strings.Contains(name, "/") || strings.HasPrefix(name, ".") || strings.ContainsRune(name, 0) {
 		return hint.Flag("node", name, hint.With(errors.New("it names a directory below --out, and cannot be empty, contain a slash or begin with a dot"),
