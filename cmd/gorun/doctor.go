@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/doctor"
 	"gorun/internal/experiment"
 	"gorun/internal/measure"
+	"gorun/internal/render"
 	"gorun/internal/run"
 )
 
@@ -77,9 +77,7 @@ func showDoctor(o *doctorOptions, report *doctor.Report) error {
 	case o.fix:
 		return report.Fixes(o.env.Stdout)
 	case o.format == "json":
-		enc := json.NewEncoder(o.env.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(report)
+		return render.IndentedJSON(o.env.Stdout, report)
 	case o.format == "markdown":
 		return report.Markdown(o.env.Stdout)
 	case o.format == "prometheus":

@@ -78,31 +78,20 @@ func (r *Report) tables() (tables []table.Table) {
 	return tables
 }
 
+func (r *Report) document() view.Document {
+	r = term.Clean(r)
+	return view.Document{Answer: r.answer(), Tables: r.tables(), Warnings: r.Warnings}
+}
+
 // Table shows the report to a person: the answer, then the conditions.
 func (r *Report) Table(w io.Writer, opts term.Options) error {
-	r = term.Clean(r)
-	blocks, warnings := []string{view.AnswerBlock(r.answer(), opts)}, ""
-	for _, t := range r.tables() {
-		blocks = append(blocks, term.Table(t, opts))
-	}
-	for _, warning := range r.Warnings {
-		warnings += term.Paragraph("warning: ", warning, opts.Columns())
-	}
-	_, err := io.WriteString(w, term.Page(append(blocks, warnings)))
+	_, err := io.WriteString(w, r.document().Text(opts))
 	return err
 }
 
 // Markdown shows the report in GitHub Flavored Markdown.
 func (r *Report) Markdown(w io.Writer) error {
-	r = term.Clean(r)
-	page := view.AnswerMarkdown(r.answer())
-	for _, t := range r.tables() {
-		page += term.MarkdownTable(t)
-	}
-	for _, warning := range r.Warnings {
-		page += "\n> " + term.EscapeMarkdown(warning) + "\n"
-	}
-	_, err := io.WriteString(w, page)
+	_, err := io.WriteString(w, r.document().Markdown())
 	return err
 }
 

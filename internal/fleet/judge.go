@@ -83,16 +83,14 @@ func Judge(files []string, o Options) *Judgement {
 	visits, warnings := readVisits(files)
 	j := &judge{Options: o, classes: map[Alike]*classJudge{}, nodes: map[string]*nodeState{}}
 	j.doc = Judgement{
-		Schema: result.Schema, Margin: o.Margin, FDR: o.FDR, Slot: o.Slot.Seconds(), Slow: []Slow{}, Wrong: []Wrong{}, Clocks: []Clock{},
-		Settings: []Setting{}, Classes: []Class{}, Nodes: []Node{}, States: map[State]int{}, Warnings: append([]string{}, warnings...),
+		Schema: result.Schema, Margin: o.Margin, FDR: o.FDR, Slot: o.Slot.Seconds(), States: map[State]int{}, Warnings: warnings,
 	}
 	j.choose(visits)
 	j.bet()
 	j.name()
 	j.list()
 	j.settle()
-	j.doc.Settings = append(j.doc.Settings, j.settings()...)
-	j.doc.Clocks = append(j.doc.Clocks, clocks(visits)...)
+	j.doc.Settings, j.doc.Clocks = j.settings(), clocks(visits)
 	return &j.doc
 }
 
@@ -324,7 +322,7 @@ func className(i int) (name string) {
 func (j *judge) list() {
 	for _, class := range j.sortedClasses() {
 		c := class.Class
-		c.Nodes, c.Measures = len(class.nodes), []ClassMeasure{}
+		c.Nodes = len(class.nodes)
 		for _, name := range slices.Sorted(maps.Keys(class.measures)) {
 			m := class.measures[name]
 			better := result.Lower

@@ -425,6 +425,30 @@ func TestLateVisits(t *testing.T) {
 	assert.Nil(t, none)
 }
 
+// A visit of a slot that had not ended when the others were judged is not late.
+func TestNewSlotsAreNotLate(t *testing.T) {
+	dir, o := fleetOf(4, 6).write(t), options()
+	o.Now = begin.Add(3 * time.Hour)
+	o.Settled = judgeDir(t, dir, o).Settled
+	o.Now = later
+	assert.Equal(t, Visits{Read: 24, Judged: 24}, judgeDir(t, dir, o).Visits)
+}
+
+// A node is judged by the visits of the hardware and the gorun that it has now.
+func TestChangedNode(t *testing.T) {
+	m := fleetOf(4, 6)
+	m.change = func(node, visit int, lines []Line) []Line {
+		if node == 2 && visit < 4 {
+			lines[0].Visit.Tool.Version = "v0"
+		}
+		return lines
+	}
+	j := judgeDir(t, m.write(t), options())
+	assert.Equal(t, Visits{Read: 24, Judged: 20, Other: 4}, j.Visits)
+	require.Len(t, j.Classes, 1)
+	assert.Equal(t, 2, j.Nodes[2].Measures[0].Bets)
+}
+
 // A setting in which few nodes differ is reported; one in which the fleet is divided is not.
 func TestSettings(t *testing.T) {
 	m := fleetOf(10, 1)

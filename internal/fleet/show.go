@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -85,41 +84,24 @@ func ofVisits(show func(*Judgement, io.Writer) error) func(io.Writer, document, 
 	}
 }
 
-func showJSON(w io.Writer, d document, _ term.Options) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
+func showJSON(w io.Writer, d document, _ term.Options) error { return render.IndentedJSON(w, d) }
+
+func contents(d document) view.Document {
+	return view.Document{Answer: d.Answer(), Tables: d.Tables(), Warnings: d.warnings()}
 }
 
 func showTable(w io.Writer, d document, opts term.Options) error {
-	blocks, warnings := []string{view.AnswerBlock(d.Answer(), opts)}, ""
-	for _, t := range d.Tables() {
-		blocks = append(blocks, term.Table(t, opts))
-	}
-	for _, warning := range d.warnings() {
-		warnings += term.Paragraph("warning: ", warning, opts.Columns())
-	}
-	_, err := io.WriteString(w, term.Page(append(blocks, warnings)))
+	_, err := io.WriteString(w, contents(d).Text(opts))
 	return err
 }
 
 func showMarkdown(w io.Writer, d document, _ term.Options) error {
-	page := view.AnswerMarkdown(d.Answer())
-	for _, t := range d.Tables() {
-		page += "\n" + term.MarkdownTable(t)
-	}
-	for _, warning := range d.warnings() {
-		page += "\n> " + term.EscapeMarkdown(warning) + "\n"
-	}
-	_, err := io.WriteString(w, page)
+	_, err := io.WriteString(w, contents(d).Markdown())
 	return err
 }
 
 func showPage(w io.Writer, d document, _ term.Options) error {
-	return report.WriteDocument(w, report.Document{
-		Title: d.question(), Answer: d.Answer(), Tables: d.Tables(), Drawings: d.drawings(), Warnings: d.warnings(),
-	})
+	return report.WriteDocument(w, d.question(), contents(d), d.drawings())
 }
 
 func (h *Hosts) question() string          { return "On which hosts does a placement help?" }

@@ -20,7 +20,7 @@ var ComparisonFormats = []string{"table", "json"}
 func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Options) error {
 	switch format {
 	case "json":
-		return indented(w, c)
+		return IndentedJSON(w, c)
 	case "table":
 		c = term.Clean(c)
 		blocks := []string{view.AnswerBlock(comparisonAnswer(c), opts)}

@@ -12,10 +12,10 @@ import (
 )
 
 // JSON writes the whole run, indented by two spaces, with "<", ">" and "&" as themselves.
-func JSON(w io.Writer, run *result.Run, _ term.Options) error { return indented(w, run) }
+func JSON(w io.Writer, run *result.Run, _ term.Options) error { return IndentedJSON(w, run) }
 
-// indented writes any value as the JSON that gorun writes everywhere. Lists and maps that the schema promises are never null.
-func indented(w io.Writer, value any) error {
+// IndentedJSON writes any value as the JSON that gorun writes everywhere. Lists and maps that the schema promises are never null.
+func IndentedJSON(w io.Writer, value any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")

@@ -26,7 +26,7 @@ var PlanFormats = []string{"table", "json"}
 func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 	switch format {
 	case "json":
-		return indented(w, plan)
+		return IndentedJSON(w, plan)
 	case "table":
 		return v.planTable(w, term.Clean(plan))
 	}

@@ -19,7 +19,6 @@ import (
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/shell"
-	"gorun/internal/table"
 )
 
 var (
@@ -123,25 +122,16 @@ func (p page) write(w io.Writer) error {
 	return nil
 }
 
-// Document is what a page shows that is not about runs.
-type Document struct {
-	Title    string
-	Answer   []view.Statement
-	Tables   []table.Table
-	Drawings []chart.Drawing
-	Warnings []string
-}
-
-// WriteDocument writes a page as Write does.
-func WriteDocument(w io.Writer, d Document) error {
+// WriteDocument writes a page about something that is no run.
+func WriteDocument(w io.Writer, title string, d view.Document, drawings []chart.Drawing) error {
 	d = term.Clean(d)
 	p := newPage("")
-	p.Title, p.Answer = d.Title, d.Answer
+	p.Title, p.Answer = title, d.Answer
 	s := section{Anchor: "found", Tables: sheets(d.Tables...)}
 	for _, warning := range d.Warnings {
 		s.Warnings = append(s.Warnings, result.Warning{Message: warning})
 	}
-	for i, drawn := range d.Drawings {
+	for i, drawn := range drawings {
 		s.Figures = append(s.Figures, drawingOf(fmt.Sprintf("drawing%d", i+1), drawn))
 	}
 	p.Runs = []section{s}

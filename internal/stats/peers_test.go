@@ -199,11 +199,11 @@ func TestVisitsNeeded(t *testing.T) {
 // A figure that arrives late bets, and changes no bet of another node.
 func TestLateFigure(t *testing.T) {
 	judge := func(late bool) *Peers {
-		p := NewPeers("m", 0.02)
+		p := NewPeers("m", 0)
 		for slot := range int64(12) {
 			var visits []PeerFigure
 			for n := range 30 {
-				visits = append(visits, PeerFigure{Node: nodeName(n), Log: 0.001 * math.Sin(float64(int64(n)*31+slot))})
+				visits = append(visits, PeerFigure{Node: nodeName(n), Log: 0.01 * math.Sin(float64(int64(n)*31+slot))})
 			}
 			if late && slot%2 == 0 {
 				visits = append(visits, PeerFigure{Node: "late", Log: 0.1, Late: true})
@@ -218,7 +218,7 @@ func TestLateFigure(t *testing.T) {
 	}
 	assert.Equal(t, 6, with.Bets("late"))
 	assert.Greater(t, with.E("late"), 20.0)
-	assert.InDelta(t, math.Exp(0.1), with.Ratio("late"), 0.002)
+	assert.InDelta(t, math.Exp(0.1), with.Ratio("late"), 0.02)
 }
 
 // A node without peers has no bet, and no interval.
