@@ -93,6 +93,7 @@ var commands = [...]entry{
 	{"matrix", newMatrix},
 	{"ab", newAB},
 	{"bench", newBenchmarks},
+	{"live", newLive},
 	{"compare", newCompare},
 	{"report", newReport},
 	{"journal", newJournal},

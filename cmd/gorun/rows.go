@@ -17,6 +17,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/futex"
 	"gorun/internal/gobench"
+	"gorun/internal/live"
 	"gorun/internal/memory"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
@@ -40,7 +41,7 @@ var rows = []experiment.Experiment{
 }
 
 // views show the runs of all experiments, also of those that are not in rows: one has its own command, and one is a flag of numa.
-var views = append(slices.Clone(rows), gobench.Experiment, numa.Load)
+var views = append(slices.Clone(rows), gobench.Experiment, live.Experiment, numa.Load)
 
 // plainCommand is `gorun EXPERIMENT`.
 func plainCommand(e env, x experiment.Experiment) *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorun/internal/sysfs"
@@ -25,15 +26,20 @@ type hierarchy struct {
 	hidden bool     // the process is in a group without a visible directory
 }
 
-// The files that list the groups of the process, and the mounts.
-const (
-	membershipFile = "proc/self/cgroup"
-	mountsFile     = "proc/self/mountinfo"
-)
+// self is the name of this process in /proc.
+const self = "self"
 
-// find locates the groups of a controller.
-func find(fsys fs.FS, controller string) (hierarchy, error) {
-	memberships, err := readLines(fsys, membershipFile, parseMembership)
+// The files that list the groups of a process, and the mounts.
+func membershipFile(pid string) string { return "proc/" + pid + "/cgroup" }
+
+const mountsFile = "proc/self/mountinfo"
+
+// find locates the groups that this process has of a controller.
+func find(fsys fs.FS, controller string) (hierarchy, error) { return findOf(fsys, self, controller) }
+
+// findOf locates the groups that a process has of a controller.
+func findOf(fsys fs.FS, pid, controller string) (hierarchy, error) {
+	memberships, err := readLines(fsys, membershipFile(pid), parseMembership)
 	if err != nil {
 		return hierarchy{}, err
 	}
@@ -48,6 +54,12 @@ func find(fsys fs.FS, controller string) (hierarchy, error) {
 	mounts = slices.DeleteFunc(mounts, func(m mount) bool { return !m.carries(own, controller) })
 	dirs, found := locate(fsys, mounts, own.path)
 	return hierarchy{own.v2, dirs, found, len(dirs) == 0}, nil
+}
+
+// InRoot reports whether a process is in the root group of a controller, as one is whose groups do not have the controller.
+func InRoot(fsys fs.FS, pid int, controller string) (bool, error) {
+	groups, err := findOf(fsys, strconv.Itoa(pid), controller)
+	return len(groups.dirs) == 1 && !groups.hidden || len(groups.dirs) == 0, err
 }
 
 // choose returns the hierarchy of a controller: the one of version 1 that names it, or else that of version 2, which

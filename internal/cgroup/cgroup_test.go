@@ -305,7 +305,7 @@ func TestFaultyFiles(t *testing.T) {
 // This machine may have any kind of control groups or none.
 func TestThisMachine(t *testing.T) {
 	fsys := os.DirFS("/")
-	if _, err := fs.Stat(fsys, membershipFile); err != nil {
+	if _, err := fs.Stat(fsys, membershipFile(self)); err != nil {
 		t.Skip("needs control groups")
 	}
 	for name, read := range readers {
@@ -339,7 +339,7 @@ func TestWithin(t *testing.T) {
 // No content of the files of control groups causes a panic, or a name that is not one of an fs.FS.
 func FuzzFiles(f *testing.F) {
 	for _, host := range hosts {
-		for _, name := range []string{membershipFile, mountsFile} {
+		for _, name := range []string{membershipFile(self), mountsFile} {
 			if file, ok := host.files[name]; ok {
 				f.Add(string(file.Data), "/a/b")
 			}

@@ -130,8 +130,13 @@ func ReadMemoryKills(fsys fs.FS) ([]MemoryKills, error) {
 
 // ReadCPUs returns the CPUs that the process's group has (cpuset.cpus.effective; in version 1 cpuset.effective_cpus, or
 // cpuset.cpus before Linux 3.17), from the nearest group that reports them. The set is empty if none does.
-func ReadCPUs(fsys fs.FS) (cpuset.Set, error) {
-	groups, err := find(fsys, "cpuset")
+func ReadCPUs(fsys fs.FS) (cpuset.Set, error) { return readCPUs(fsys, self) }
+
+// CPUsOf returns those of the group of another process.
+func CPUsOf(fsys fs.FS, pid int) (cpuset.Set, error) { return readCPUs(fsys, strconv.Itoa(pid)) }
+
+func readCPUs(fsys fs.FS, pid string) (cpuset.Set, error) {
+	groups, err := findOf(fsys, pid, "cpuset")
 	if err != nil {
 		return cpuset.Set{}, err
 	}

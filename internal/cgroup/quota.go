@@ -97,9 +97,9 @@ type Groups struct {
 // FindGroups finds the groups, which takes longer than reading their throttling. A process that is moved to another
 // group has to find them again.
 func FindGroups(fsys fs.FS) Groups {
-	text, err := sysfs.ReadString(fsys, membershipFile)
+	text, err := sysfs.ReadString(fsys, membershipFile(self))
 	if err == nil && text == "" {
-		err = fmt.Errorf("%s: it names no group: %w", membershipFile, fs.ErrNotExist)
+		err = fmt.Errorf("%s: it names no group: %w", membershipFile(self), fs.ErrNotExist)
 	}
 	if err != nil {
 		return Groups{err: err}

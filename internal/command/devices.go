@@ -40,8 +40,8 @@ func (g scope) placeByDevice(k deviceKind, device string) (Placement, error) {
 	}), nil
 }
 
-// completePlacement returns the names of placements that begin with a prefix, each with its words after a tab.
-func completePlacement(m *topology.Machine, prefix string) []string {
+// CompletePlacement returns the names of placements that begin with a prefix, each with its words after a tab.
+func CompletePlacement(m *topology.Machine, prefix string) []string {
 	words := catalog.Completions(kinds[:])
 	for _, p := range newScope(experiment.Machine{Machine: m, CPUs: m.Allowed()}, cpuset.Set{}).placements(nil) {
 		if strings.HasPrefix(p.Name, oneCPU+"-") {

@@ -48,10 +48,10 @@ func TestCompletePlacement(t *testing.T) {
 	assert.Equal(t, []string{
 		"far-sda\tCPUs of the nodes farthest from sda", "far-sdb\tCPUs of the nodes farthest from sdb",
 		"far-sdc\tCPUs of the nodes farthest from sdc",
-	}, completePlacement(m, "far-s"))
+	}, CompletePlacement(m, "far-s"))
 	assert.Equal(t, []string{"one-cpu-kind-1\tone CPU of kind 1", "one-cpu-llc-1\tone CPU of llc 1"},
-		completePlacement(hosts.Machine(t, "hybrid"), "one-cpu-"))
-	words := completePlacement(m, "n")
+		CompletePlacement(hosts.Machine(t, "hybrid"), "one-cpu-"))
+	words := CompletePlacement(m, "n")
 	assert.Contains(t, words, "near-ens5\tCPUs local to ens5")
 	assert.Contains(t, words, "node-remote\tCPUs of one node, memory of the farthest")
 	assert.NotContains(t, words, "unbound\tall CPUs of the run")

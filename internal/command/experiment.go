@@ -62,7 +62,7 @@ type Cell struct {
 	Exits      exits  // exit codes that are not failures
 	Setting    launch.CommandSetting
 	Timeout    time.Duration // 0: none
-	Metrics    []metric      // figures that the command prints
+	Metrics    []Metric      // figures that the command prints
 	Migrations bool          // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU

@@ -42,7 +42,7 @@ type flags struct {
 
 	argv    []string
 	hooks   Hooks
-	metrics []metric
+	metrics []Metric
 	judged  experiment.ComparedBy
 }
 

@@ -17,7 +17,7 @@ import (
 
 // A sample has what the command used, and the figure that it prints.
 func TestSample(t *testing.T) {
-	rate, err := newMetric(`rate: ([0-9.]+)`)
+	rate, err := NewMetric(`rate: ([0-9.]+)`)
 	require.NoError(t, err)
 	path, err := os.Executable()
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestSample(t *testing.T) {
 		"echo nothing":                      {0, `matches nothing in the output, which ends in "nothing"`},
 	} {
 		s, err := (&sampler{Environment: experiment.Environment{Self: self, Environ: os.Environ()}}).Sample(t.Context(), Cell{
-			Argv: []string{"sh", "-c", script}, Metrics: []metric{rate}, Setting: launch.CommandSetting{GOMAXPROCS: 2},
+			Argv: []string{"sh", "-c", script}, Metrics: []Metric{rate}, Setting: launch.CommandSetting{GOMAXPROCS: 2},
 		})
 		require.NoError(t, err)
 		if v, _ := result.Typed[Figures](&s); want.figure > 0 {

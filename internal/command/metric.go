@@ -18,8 +18,8 @@ import (
 	"gorun/internal/result"
 )
 
-// metric finds a program's own figure in its output.
-type metric struct{ re *regexp.Regexp }
+// Metric finds a program's own figure in its output.
+type Metric struct{ re *regexp.Regexp }
 
 // parseMetrics reads --metric and --better.
 func (f *flags) parseMetrics() error {
@@ -39,7 +39,7 @@ func (f *flags) parseMetrics() error {
 	}
 	f.judged = experiment.ComparedBy{Column: metricColumn(0), Better: directions[0]}
 	for i, text := range texts {
-		metric, err := newMetric(text)
+		metric, err := NewMetric(text)
 		switch {
 		case err != nil:
 			return hint.Flag("metric", text, err)
@@ -56,30 +56,30 @@ func (f *flags) parseMetrics() error {
 	return nil
 }
 
-// newMetric reads a regular expression (Go's, RE2) whose only group is the figure.
-func newMetric(re string) (metric, error) {
+// NewMetric reads a regular expression (Go's, RE2) whose only group is the figure.
+func NewMetric(re string) (Metric, error) {
 	compiled, err := regexp.Compile(re)
 	if of := (*syntax.Error)(nil); errors.As(err, &of) {
 		err = fmt.Errorf("%s: `%s`", of.Code, of.Expr) // without the words of Go's parser
 	}
 	if err != nil {
-		return metric{}, fmt.Errorf("the metric %q: %w", re, err)
+		return Metric{}, fmt.Errorf("the metric %q: %w", re, err)
 	}
 	if n := compiled.NumSubexp(); n != 1 {
-		return metric{}, hint.With(fmt.Errorf("the metric %q has %d groups, and needs one", re, n),
+		return Metric{}, hint.With(fmt.Errorf("the metric %q has %d groups, and needs one", re, n),
 			"the group matches the figure, as in 'events per second: *([0-9.]+)'; (?:…) is not counted")
 	}
-	return metric{compiled}, nil
+	return Metric{compiled}, nil
 }
 
 // label returns the name of the group, as in (?P<latency>[0-9.]+); "" if it has none.
-func (m metric) label() string { return m.re.SubexpNames()[1] }
+func (m Metric) label() string { return m.re.SubexpNames()[1] }
 
 // String returns the expression.
-func (m metric) String() string { return m.re.String() }
+func (m Metric) String() string { return m.re.String() }
 
 // find returns the figure of the last match: programs that report intermediate results print the final one last.
-func (m metric) find(output []byte) (float64, error) {
+func (m Metric) find(output []byte) (float64, error) {
 	matches := m.re.FindAllSubmatchIndex(output, -1)
 	if len(matches) == 0 {
 		ends := "which is empty"
@@ -97,16 +97,16 @@ func (m metric) find(output []byte) (float64, error) {
 		return 0, fmt.Errorf("the metric %q takes %.40q from the number %.40q: let its group match all of it, as ([0-9.,]+) does, "+
 			"and write .*? for .* before it", m, output[last[2]:last[3]], whole)
 	}
-	figure, err := parseFigure(string(output[last[2]:last[3]]))
+	figure, err := ParseFigure(string(output[last[2]:last[3]]))
 	if err != nil {
 		return 0, fmt.Errorf("the metric %q: %w", m, err)
 	}
 	return figure, nil
 }
 
-// in returns the figure in what a command wrote: to stdout, or else to stderr; nil: it is not there. The error is that it
+// In returns the figure in what a command wrote: to stdout, or else to stderr; nil: it is not there. The error is that it
 // is not there, or that it cannot be judged.
-func (m metric) in(o launch.Outcome) (*float64, error) {
+func (m Metric) In(o launch.Outcome) (*float64, error) {
 	if o.Lost {
 		return nil, fmt.Errorf("the command wrote more than %d MiB, which --metric does not search: let it print less", keptOutput>>20)
 	}
@@ -152,8 +152,8 @@ func wholeNumber(output []byte, match []int) string {
 // separator throughout.
 var decimal = lazy.Regexp(`^[-+]?(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
 
-// parseFigure reads a decimal number.
-func parseFigure(text string) (float64, error) {
+// ParseFigure reads a decimal number.
+func ParseFigure(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	figure, err := strconv.ParseFloat(strings.NewReplacer(",", "", "_", "", "'", "", " ", "").Replace(text), 64)
 	switch {

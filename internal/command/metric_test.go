@@ -45,7 +45,7 @@ func TestMetric(t *testing.T) {
 		{`rate (\d+)`, "a\nb\n", 0, `matches nothing in the output, which ends in "a b"`},
 		{`rate (\d+)`, "", 0, "which is empty"},
 	} {
-		m, err := newMetric(test.re)
+		m, err := NewMetric(test.re)
 		require.NoError(t, err)
 		got, err := m.find([]byte(test.output))
 		if test.err != "" {
@@ -63,10 +63,10 @@ func TestMetricOfNoUse(t *testing.T) {
 		"(a)(b)":  "has 2 groups",
 		"(?:a)(b": "missing closing",
 	} {
-		_, err := newMetric(re)
+		_, err := NewMetric(re)
 		assert.ErrorContains(t, err, words)
 	}
-	_, err := newMetric("x")
+	_, err := NewMetric("x")
 	assert.Contains(t, hint.Of(err), "events per second")
 }
 
@@ -76,11 +76,11 @@ func FuzzMetric(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := parseFigure(text)
+		got, err := ParseFigure(text)
 		if err != nil {
 			return
 		}
-		again, err := parseFigure(strconv.FormatFloat(got, 'g', -1, 64))
+		again, err := ParseFigure(strconv.FormatFloat(got, 'g', -1, 64))
 		require.NoError(t, err)
 		require.Equal(t, got, again)
 	})

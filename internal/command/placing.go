@@ -36,7 +36,7 @@ func (p *Placing) Register(set *experiment.FlagSet) {
 	set.Nice(&p.nice, "")
 	set.Sched(&p.sched, "")
 	set.IntVar(&p.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
-	set.On("placement", completePlacement)
+	set.On("placement", CompletePlacement)
 	set.Complete("mempolicy", linux.MempolicyUsages())
 	experiment.Bound(set, &p.gomaxprocs, "gomaxprocs", 0, math.MaxInt)
 }

@@ -141,7 +141,7 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 	}
 	if succeeded {
 		for i, metric := range c.Metrics {
-			figure, err := metric.in(o)
+			figure, err := metric.In(o)
 			*v.metrics()[i] = figure
 			if err != nil {
 				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})

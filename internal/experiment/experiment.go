@@ -5,6 +5,7 @@ package experiment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -151,6 +152,10 @@ type Variation struct {
 // Vary implements Varied.
 func (v *Variation) Vary(to Variation) { *v = to }
 
+// ErrOver is wrapped by an error of Sample after which no sample can be taken: the run ends, and shows what it has. The Ender returns
+// the error that it ends with.
+var ErrOver = errors.New("no further sample can be taken")
+
 // Status is the exit code of the user's command, which gorun passes on.
 type Status int
 
@@ -163,6 +168,7 @@ type Place int
 const (
 	Here    Place = iota // in this process, or in a fresh child of gorun
 	Started              // in processes that the sampler starts
+	Lasting              // in a process that keeps running, which the sampler did not start
 )
 
 // Environment is the environment in which a sampler is opened.

@@ -27,6 +27,7 @@ type Opening struct {
 	Vary     func(text string) error    // gives such a flag the values of a text NAME=A,B
 	Recorded *result.Run                // the run that is to be continued; nil: none
 	Dry      bool                       // for a plan: nothing of the user's is built or run
+	Captured bool                       // the machine is a captured one, of which nothing runs
 	Doing    func(what string)          // shows what is being done
 }
 
@@ -43,6 +44,8 @@ type Found struct {
 	// program in one setting.
 	FirstColumns []result.Column
 	Few          error
+	Plan func(*result.Plan) // adds the source's own part to a plan; nil: none
+
 	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.
 	Alone []result.Warning
 }

@@ -36,6 +36,7 @@ var kinds = map[string]func(step) error{
 	masksKind:      decoded(masksState.undo),
 	interruptsKind: decoded(interruptsState.undo),
 	folderKind:     decoded(folderState.undo),
+	programKind:    decoded(programState.undo),
 }
 
 // decoded calls undo with a step's state, which is of type S, and the thing's name.
@@ -117,11 +118,17 @@ func (g *Guardian) undo(kind, name string) error {
 		return nil
 	}
 	err := g.steps[i].undo()
+	g.forget(kind, name)
+	return err
+}
+
+// forget removes a step that is undone.
+func (g *Guardian) forget(kind, name string) {
+	g.steps = slices.DeleteFunc(g.steps, step{Kind: kind, Name: name}.same)
 	_ = g.send(order{Remove: &step{Kind: kind, Name: name}}) // it may have ended
-	if g.steps = slices.Delete(g.steps, i, i+1); len(g.steps) == 0 {
+	if len(g.steps) == 0 {
 		_ = g.stop()
 	}
-	return err
 }
 
 // start starts the process. It has its own session, so that neither ^C nor a signal to the process group ends it, and

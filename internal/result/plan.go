@@ -29,6 +29,7 @@ type Plan struct {
 	Pairs       *PlanPairs   `json:"pairs,omitempty"`        // of c2c
 	PairRows    []PairRow    `json:"pair_rows,omitempty"`    // of pair
 	Bind        *PlanBind    `json:"bind,omitempty"`         // of bind
+	Program     *PlanProgram `json:"program,omitempty"`      // of live
 }
 
 // Estimate is the probable duration of a matrix.
@@ -48,4 +49,22 @@ type PlanShare struct {
 	LLC     int `json:"llc"`
 	Node    int `json:"node"`
 	Workers int `json:"workers"`
+}
+
+// PlanProgram is a running program, and how it would be switched.
+type PlanProgram struct {
+	Who       string       `json:"who"`
+	By        string       `json:"by"` // "cpuset": by one write; "threads": each thread by its mask
+	Processes int          `json:"processes"`
+	Threads   []PlanThread `json:"threads"`
+}
+
+// PlanThread is a thread of a running program.
+type PlanThread struct {
+	PID   int    `json:"pid"`
+	TID   int    `json:"tid"`
+	Name  string `json:"name"`
+	CPUs  string `json:"cpus"` // kernel list
+	Nice  int    `json:"nice"`
+	Sched string `json:"sched"`
 }

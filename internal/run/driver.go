@@ -229,6 +229,9 @@ func (d *driver) sample(ctx context.Context) error {
 		if err != nil && errors.Is(err, cut.Err()) {
 			break
 		}
+		if errors.Is(err, experiment.ErrOver) {
+			return nil
+		}
 		if errors.Is(err, errEndless) {
 			return d.endless()
 		}

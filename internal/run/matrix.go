@@ -118,6 +118,7 @@ func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	p.addTo = found.Plan
 	return c.execute(ctx, p)
 }
 
@@ -129,7 +130,7 @@ func (c *Matrix) find(ctx context.Context, m *machine, args []string) (experimen
 	defer func() { stop() }()
 	return c.source.Open(ctx, experiment.Opening{
 		Environment: experiment.Environment{Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed},
-		Args:        args, Values: c.values, Vary: c.vary, Recorded: c.header(), Dry: c.dryRun && !c.estimate,
+		Args:        args, Values: c.values, Vary: c.vary, Recorded: c.header(), Dry: c.dryRun && !c.estimate, Captured: !m.live,
 		Doing: func(what string) {
 			doing.Store(&what)
 			if !c.quiet {

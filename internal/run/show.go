@@ -33,6 +33,9 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 			}
 		}
 		shown.Estimate = estimate(run.Matrix, seconds)
+		if p.addTo != nil {
+			p.addTo(shown)
+		}
 	default:
 		shown.CPUs, shown.Placement, shown.Threads = p.cpus.String(), p.placement, p.resources.Threads
 		if p.addTo != nil {

@@ -1,0 +1,164 @@
+// Package live is `gorun live`: placements of a program that keeps running, such as a server, switched in blocks of time and judged by
+// its own figures or by those of a load. Package program switches it.
+package live
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorun/internal/command"
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/launch"
+	"gorun/internal/linux"
+	"gorun/internal/placement"
+	"gorun/internal/program"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Experiment shows runs of `gorun live`. Of returns the one that takes samples.
+var Experiment = Of(&Source{})
+
+// Of returns the experiment that switches the program of a source.
+func Of(source *Source) experiment.Experiment {
+	return experiment.Define(experiment.Definition[Cell]{
+		Text: experiment.Text{
+			Name:  "live",
+			Args:  "--pid N | --cgroup PATH | --unit NAME  --vary placement=A,B  --metric FIGURE",
+			Short: "Compare placements for a program that keeps running, such as a server",
+			Long: "The threads of the program are switched between settings in blocks of time, in a random order, and each setting is\n" +
+				"judged against the first one. Before each block another setting is given briefly, so that all blocks follow a\n" +
+				"switch; then the program settles, for --washout, and is measured, for --block. In the end, and also if gorun is\n" +
+				"killed, each thread has again what it had.\n\n" +
+				"A figure is found in the lines of --load, a load generator, or at --metric-url, a Prometheus endpoint; process:NAME\n" +
+				"is a figure of the program's threads. gorun help server has a whole example.",
+			Example: "  gorun live --pid 4711 --vary placement=as-is,one-cpu --dry-run\n" +
+				"  gorun live --pid 4711 --children --vary placement=unbound,one-llc --metric 'rps=([0-9.]+)' --better higher --load './client'\n" +
+				"  gorun live --unit nginx --vary placement=as-is,node:0 --metric-url http://localhost:9113/metrics \\\n" +
+				"      --metric nginx_http_requests_total --better higher\n" +
+				"  gorun live --restore",
+		},
+		Place:   experiment.Lasting,
+		Columns: columns,
+		New:     func() experiment.Flags[Cell] { return &flags{source: source} },
+		Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+			return newSampler(s, source, cells), nil
+		},
+		View: &shown,
+	})
+}
+
+// Cell is a setting of the program.
+type Cell struct {
+	Name    string
+	Setting program.Setting
+}
+
+// flags are those of a cell.
+type flags struct {
+	source    *Source
+	placement string
+	nice      *int
+	sched     *linux.Sched
+	nodes     string
+}
+
+// asIs is the placement in which each thread has the CPUs that it had before.
+const asIs = "as-is"
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.StringVar(&f.placement, "placement", "", "a `placement` of gorun exec by its name, CPUs such as node:0 or 0-3, or\n"+
+		asIs+": what each thread had")
+	set.Nice(&f.nice, "")
+	set.Sched(&f.sched, "")
+	set.StringVar(&f.nodes, "mems", "", "memory `nodes` of the program, by its cpuset")
+	set.On("placement", func(m *topology.Machine, text string) []string {
+		return append([]string{asIs + "\twhat each thread had"}, command.CompletePlacement(m, text)...)
+	})
+	set.Group("Settings")
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	cell := experiment.Cell[Cell]{}
+	set := &cell.Do.Setting
+	set.Nice, set.Sched = f.nice, f.sched
+	given := !m.CPUs.Equal(m.Allowed())
+	if f.source.found != nil && !given {
+		if m.CPUs, err = f.source.cpus(m.Machine); err != nil {
+			return r, err
+		}
+	}
+	var of command.Placement
+	switch f.placement {
+	case asIs:
+	case "":
+		if given {
+			set.CPUs = m.CPUs
+		}
+	default:
+		if of, err = command.PlacementOf(m, f.placement); err != nil {
+			return r, hint.Flag("placement", f.placement, err)
+		}
+		if of.Mempolicy != linux.MempolicyDefault {
+			return r, hint.Flag("placement", f.placement, hint.With(errors.New("another process's memory policy cannot be set"),
+				"with a control group, --vary mems=… places memory; gorun exec --placements starts a program with a policy"))
+		}
+		if set.CPUs = of.CPUs; set.CPUs.Empty() {
+			set.CPUs = m.CPUs
+		}
+	}
+	if f.nodes != "" {
+		if set.Nodes, err = m.SelectMemory(f.nodes); err != nil {
+			return r, hint.Flag("mems", f.nodes, err)
+		}
+	}
+	s := launch.CommandSetting{Setting: placement.Setting{CPUs: set.CPUs, Nice: f.nice, Sched: f.sched}}
+	if !set.Nodes.Empty() {
+		s.Mempolicy, s.Nodes = linux.MempolicyBind, set.Nodes
+	}
+	cell.Chosen = of.Chosen
+	if !set.CPUs.Empty() {
+		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, set.CPUs.List())}
+	}
+	cell.Program = f.source.identity()
+	r.Cells = []experiment.Cell[Cell]{cell}
+	r.Placement = set.String()
+	r.Compared = f.source.compared
+	r.Warnings = f.source.warnings
+	return r, nil
+}
+
+// cpus returns the CPUs that the program had, which are those of its placements.
+func (s *Source) cpus(m *topology.Machine) (cpuset.Set, error) {
+	if s.had.Empty() {
+		var all cpuset.Set
+		for _, t := range s.found.Threads {
+			all = all.Union(t.CPUs)
+		}
+		s.had = all.Intersect(m.Online())
+	}
+	if s.had.Empty() {
+		return s.had, fmt.Errorf("%v has no online CPU", s.found.Who)
+	}
+	return s.had, nil
+}
+
+// identity is what a run must not continue without.
+func (s *Source) identity() string {
+	if s.found == nil {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprint(s.found.Who, " ", s.found.Who.Start))
+}
+
+// Defaults of the blocks.
+const (
+	defaultBlock   = 200 * time.Millisecond
+	defaultWashout = 200 * time.Millisecond
+	// goWashout is the washout of a Go program whose GOMAXPROCS follows its mask, once a second (runtime.SetDefaultGOMAXPROCS, Go 1.25).
+	goWashout = 1200 * time.Millisecond
+)

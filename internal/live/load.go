@@ -1,0 +1,297 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gorun/internal/command"
+	"gorun/internal/experiment"
+	"gorun/internal/launch"
+	"gorun/internal/linux"
+)
+
+// edge is the beginning or the end of a block.
+type edge struct {
+	at   time.Duration // CLOCK_MONOTONIC
+	wall time.Time
+}
+
+func now() edge { return edge{linux.Monotonic(), time.Now()} }
+
+// load is a load generator that runs throughout. Its lines are kept with the time at which they arrived.
+type load struct {
+	ended   chan struct{} // closed when it has ended
+	cancel  context.CancelFunc
+	outcome launch.Outcome
+	err     error
+	log     string // pattern of the files that have the lines; "": the output has
+	before  map[string]int64
+
+	mu    sync.Mutex
+	lines []line
+	wake  chan struct{} // closed at the next line
+	part  map[string][]byte
+	tail  []byte // of the output, for errors
+}
+
+// line is a line of a load.
+type line struct {
+	at   edge
+	text []byte
+}
+
+// keptLines limits the lines that are kept: those of the last blocks.
+const keptLines = 1 << 20
+
+// startLoad starts the load.
+func startLoad(e experiment.Environment, argv []string, log string) (*load, error) {
+	l := &load{ended: make(chan struct{}), log: log, wake: make(chan struct{}), part: map[string][]byte{}, before: map[string]int64{}}
+	for _, path := range l.files() {
+		if info, err := os.Stat(path); err == nil {
+			l.before[path] = info.Size() // what it has is not of this run
+		}
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.cancel = cancel
+	var reading sync.WaitGroup
+	reading.Go(func() { l.read(read) })
+	go func() {
+		defer close(l.ended)
+		l.outcome, l.err = launch.Run(ctx, launch.Command{Self: e.Self.In(e.Environ), Argv: argv, Stdout: write, Stderr: write})
+		write.Close()
+		reading.Wait()
+		read.Close()
+	}()
+	return l, nil
+}
+
+// read keeps the lines of the output.
+func (l *load) read(from io.Reader) {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			at := now()
+			l.mu.Lock()
+			l.tail = append(l.tail, buffer[:n]...)
+			l.tail = l.tail[max(0, len(l.tail)-1<<12):]
+			if l.log == "" {
+				l.add("", buffer[:n], at)
+			}
+			l.mu.Unlock()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// add splits bytes into lines: some programs end them by a carriage return, to overwrite them on a terminal.
+func (l *load) add(of string, text []byte, at edge) {
+	text = append(l.part[of], text...)
+	for {
+		end := bytes.IndexAny(text, "\r\n")
+		if end < 0 {
+			break
+		}
+		if end > 0 {
+			l.lines = append(l.lines, line{at, bytes.Clone(text[:end])})
+		}
+		text = text[end+1:]
+	}
+	l.part[of] = bytes.Clone(text)
+	l.lines = l.lines[max(0, len(l.lines)-keptLines):]
+	close(l.wake)
+	l.wake = make(chan struct{})
+}
+
+// files returns the files that have the lines.
+func (l *load) files() []string {
+	if l.log == "" {
+		return nil
+	}
+	paths, _ := filepath.Glob(l.log) // a wrong pattern has none
+	return paths
+}
+
+// follow reads what the files have had appended.
+func (l *load) follow() {
+	at := now()
+	for _, path := range l.files() {
+		file, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		text, _ := io.ReadAll(io.NewSectionReader(file, l.before[path], 1<<30))
+		file.Close()
+		l.before[path] += int64(len(text))
+		if len(text) > 0 {
+			l.mu.Lock()
+			l.add(path, text, at)
+			l.mu.Unlock()
+		}
+	}
+}
+
+// exited returns the error of a load that has ended; nil: it runs.
+func (l *load) exited() error {
+	select {
+	case <-l.ended:
+	default:
+		return nil
+	}
+	how := fmt.Sprintf("with exit code %d", l.outcome.ExitCode)
+	switch {
+	case l.err != nil:
+		how = "because " + l.err.Error()
+	case l.outcome.Signal != 0:
+		how = fmt.Sprintf("by signal %d", l.outcome.Signal)
+	}
+	err := fmt.Errorf("the load ended %s", how)
+	if end := strings.Join(strings.Fields(strings.ToValidUTF8(string(l.tail[max(0, len(l.tail)-300):]), "�")), " "); end != "" {
+		err = fmt.Errorf("%w: %s", err, end)
+	}
+	return err
+}
+
+// end ends the load and its descendants.
+func (l *load) end() {
+	l.cancel()
+	<-l.ended
+}
+
+// forget drops the lines before a moment.
+func (l *load) forget(before edge) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := 0
+	for first < len(l.lines) && l.lines[first].at.at < before.at-10*time.Second {
+		first++
+	}
+	l.lines = l.lines[first:]
+}
+
+// linePatience is the longest wait for a line. What writes its log in pieces of 4 KiB, as pgbench does, may take seconds.
+const linePatience = 20 * time.Second
+
+// await returns the first line that matches and is not before an edge, at its time. A load that has ended has no further line.
+func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, error) {
+	limit := time.NewTimer(linePatience)
+	defer limit.Stop()
+	for {
+		if l.log != "" {
+			l.follow()
+		}
+		l.mu.Lock()
+		for _, line := range l.lines {
+			if line.at.at < from.at {
+				continue // also where the line has its own time: it arrived no earlier
+			}
+			if at, matches, err := lineTime(re, line); err != nil || matches && at.wall.Compare(from.wall) >= 0 {
+				l.mu.Unlock()
+				return at, err
+			}
+		}
+		wake := l.wake
+		l.mu.Unlock()
+		poll := time.Hour
+		if l.log != "" {
+			poll = 5 * time.Millisecond
+		}
+		select {
+		case <-wake:
+		case <-time.After(poll):
+		case <-l.ended:
+			return edge{}, errors.Join(experiment.ErrOver, l.exited())
+		case <-ctx.Done():
+			return edge{}, ctx.Err()
+		case <-limit.C:
+			return edge{}, fmt.Errorf("no line of the load matched within %v: %q", linePatience, re)
+		}
+	}
+}
+
+// lineTime returns the time of a line: that in it, or else that of its arrival. It reports whether the line matches.
+func lineTime(re *regexp.Regexp, l line) (at edge, matches bool, err error) {
+	match := re.FindSubmatchIndex(l.text)
+	if match == nil {
+		return l.at, false, nil
+	}
+	group := re.SubexpIndex(timeGroup)
+	if group < 0 || match[2*group] < 0 {
+		return l.at, true, nil
+	}
+	wall, err := parseTime(string(l.text[match[2*group]:match[2*group+1]]))
+	return edge{l.at.at, wall}, true, err
+}
+
+// parseTime parses seconds since 1970, with a fraction or with the microseconds after a space.
+func parseTime(text string) (time.Time, error) {
+	whole, micro, spaced := strings.Cut(text, " ")
+	if !spaced {
+		whole, micro, _ = strings.Cut(text, ".")
+		micro = (micro + "000000")[:6]
+	}
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	us, microErr := strconv.ParseInt(micro, 10, 64)
+	if err != nil || microErr != nil {
+		return time.Time{}, fmt.Errorf("the group %s matches %.40q, which is no time in seconds since 1970", timeGroup, text)
+	}
+	return time.Unix(seconds, us*1000), nil
+}
+
+// figure returns the figure of the lines of a block: the mean of what the group matches, or without a group how many match a second.
+func (l *load) figure(re *regexp.Regexp, from, to edge) (float64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := -1
+	for i := 1; i <= re.NumSubexp(); i++ {
+		if i != re.SubexpIndex(timeGroup) {
+			own = i
+		}
+	}
+	count, sum := 0, 0.0
+	for _, line := range l.lines {
+		if line.at.at < from.at {
+			continue
+		}
+		at, matches, err := lineTime(re, line)
+		if err != nil {
+			return 0, err
+		}
+		if !matches || at.wall.Compare(from.wall) <= 0 || at.wall.Compare(to.wall) > 0 {
+			continue
+		}
+		count++
+		if own < 0 {
+			continue
+		}
+		match := re.FindSubmatch(line.text)
+		figure, err := command.ParseFigure(string(match[own]))
+		if err != nil {
+			return 0, err
+		}
+		sum += figure
+	}
+	if count == 0 {
+		return 0, fmt.Errorf("no line of the load in the block matches %q", re)
+	}
+	if own < 0 {
+		return float64(count) / to.wall.Sub(from.wall).Seconds(), nil
+	}
+	return sum / float64(count), nil
+}

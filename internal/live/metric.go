@@ -1,0 +1,103 @@
+package live
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/catalog"
+	"gorun/internal/command"
+	"gorun/internal/hint"
+	"gorun/internal/lazy"
+	"gorun/internal/metrics"
+	"gorun/internal/result"
+)
+
+// metric is a judged figure: where it comes from. One of own, series, lines and whole is set.
+type metric struct {
+	label  string
+	better string // the direction that is known of it; "": none
+	own    func(*Figures) *float64
+	series *metrics.Selector // of the endpoint
+	lines  *regexp.Regexp    // of the load's lines
+	whole  *command.Metric   // of the whole output of a load that runs once in each block
+
+	quantile float64 // of a histogram; 0: it is no quantile
+}
+
+// ownFigure is a figure of the program's threads, as process:NAME.
+type ownFigure struct {
+	name, usage string
+	of          func(*Figures) *float64
+}
+
+// Entry implements catalog.Entry.
+func (f ownFigure) Entry() (name, usage string) { return f.name, f.usage }
+
+var ownFigures = []ownFigure{
+	{"cpu", "CPU time over wall time", func(f *Figures) *float64 { return f.CPU }},
+	{"run-queue", "waiting for a CPU", func(f *Figures) *float64 { return f.RunQueue }},
+	{"switches", "turns on a CPU a second", func(f *Figures) *float64 { return f.Turns }},
+	{"migrations", "moves between CPUs a second", func(f *Figures) *float64 { return f.Migrations }},
+}
+
+// ownPrefix begins the name of such a figure.
+const ownPrefix = "process:"
+
+var quantileText = lazy.Regexp(`^histogram_quantile\(\s*([0-9.]+)\s*,\s*(.+)\)$`)
+
+// parseMetric reads one --metric.
+func (s *Source) parseMetric(text string) (m metric, err error) {
+	if name, own := strings.CutPrefix(text, ownPrefix); own {
+		i := slices.IndexFunc(ownFigures, func(f ownFigure) bool { return f.name == name })
+		if i < 0 {
+			return m, fmt.Errorf("there is no figure %s%s: there are %s", ownPrefix, name, catalog.List(ownFigures))
+		}
+		return metric{label: text, own: ownFigures[i].of, better: result.Lower}, nil
+	}
+	selector := text
+	if parts := quantileText().FindStringSubmatch(text); parts != nil {
+		m.quantile, err = strconv.ParseFloat(parts[1], 64)
+		if err != nil || m.quantile <= 0 || m.quantile >= 1 {
+			return m, errors.New("a quantile is between 0 and 1")
+		}
+		selector, m.better, m.label = parts[2], result.Lower, text+", without queueing before the handler"
+	}
+	if s.url != "" {
+		if of, err := metrics.ParseSelector(selector); err == nil {
+			m.series, m.label = &of, cmp.Or(m.label, text)
+			return m, nil
+		} else if m.quantile > 0 || s.load == "" {
+			return m, err
+		}
+	}
+	if s.load == "" {
+		return m, hint.With(errors.New("it is neither a metric of an endpoint nor process:NAME, and there is no load whose lines it matches"),
+			"add --metric-url URL or --load 'COMMAND'")
+	}
+	if s.perBlock {
+		of, err := command.NewMetric(text)
+		return metric{label: text, whole: &of}, err
+	}
+	if m.lines, err = regexp.Compile(text); err != nil {
+		if of := (*syntax.Error)(nil); errors.As(err, &of) {
+			err = fmt.Errorf("%s: `%s`", of.Code, of.Expr)
+		}
+		return m, err
+	}
+	if figures := m.lines.NumSubexp() - min(1, m.lines.SubexpIndex(timeGroup)+1); figures > 1 {
+		return m, hint.With(fmt.Errorf("it has %d groups", figures),
+			"one group is the figure of a line, and none counts lines; (?P<time>…) may be the line's time, and (?:…) is no group")
+	}
+	m.label = text
+	return m, nil
+}
+
+// timeGroup is the name of the group that matches a line's time: seconds since 1970, with a fraction, or with the microseconds after a
+// space, as in the log of pgbench.
+const timeGroup = "time"

@@ -1,0 +1,447 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"gorun/internal/experiment"
+	"gorun/internal/guardian"
+	"gorun/internal/hint"
+	"gorun/internal/launch"
+	"gorun/internal/linux"
+	"gorun/internal/metrics"
+	"gorun/internal/placement"
+	"gorun/internal/program"
+	"gorun/internal/result"
+)
+
+// sampler switches the program, and measures it block by block.
+type sampler struct {
+	experiment.Environment
+	*Source
+	cells    []Cell
+	settings []program.Setting // distinct ones
+	random   *rand.Rand
+
+	switcher *program.Switcher // nil before Prepare and after the end
+	guardian *guardian.Guardian
+	state    string // the path of the state file
+	load     *load
+	endpoint *metrics.Endpoint
+	procs    int // GOMAXPROCS of gorun before; 0: unchanged
+
+	blocks int       // that were measured
+	longs  []float64 // ratios of the halves of long blocks
+	over   error     // why no further sample can be taken
+}
+
+func newSampler(e experiment.Environment, source *Source, cells []Cell) *sampler {
+	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62))}
+	for _, c := range cells {
+		if !slices.ContainsFunc(s.settings, func(o program.Setting) bool { return o.String() == c.Setting.String() }) {
+			s.settings = append(s.settings, c.Setting)
+		}
+	}
+	return s
+}
+
+// leastProcs is GOMAXPROCS of gorun during a run. The thread that keeps the time sleeps in the kernel without telling the Go scheduler.
+const leastProcs = 4
+
+// Prepare implements experiment.Preparer: the program is saved, the load starts, and a pilot finds how long the program takes to settle.
+func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err error) {
+	s.procs = runtime.GOMAXPROCS(max(leastProcs, runtime.GOMAXPROCS(0)))
+	if s.url != "" {
+		if s.endpoint, err = metrics.NewEndpoint(s.url); err != nil {
+			return nil, hint.Flag("metric-url", s.url, err)
+		}
+		if err := s.try(ctx); err != nil {
+			return nil, fmt.Errorf("--metric-url: %w", err)
+		}
+	}
+	switcher, err := program.NewSwitcher(s.program, s.settings)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", s.program.Who, err)
+	}
+	if err := s.hold(switcher); err != nil {
+		return nil, err
+	}
+	if len(s.loadArgv) > 0 && !s.perBlock {
+		if s.load, err = startLoad(s.Environment, s.loadArgv, s.log); err != nil {
+			return nil, fmt.Errorf("--load: %w", err)
+		}
+		for _, m := range s.metrics {
+			if m.lines == nil {
+				continue
+			}
+			if _, err := s.load.await(ctx, m.lines, now()); err != nil {
+				return nil, fmt.Errorf("--load: %w", err)
+			}
+		}
+	}
+	if s.perBlock {
+		return nil, nil
+	}
+	return s.pilot(ctx)
+}
+
+// hold saves the program, in a file and in a guardian, before it is switched.
+func (s *sampler) hold(switcher *program.Switcher) error {
+	saved := switcher.Saved()
+	path := statePath(saved.Who)
+	if err := saved.Write(path); errors.Is(err, fs.ErrExist) {
+		return inUse(path)
+	} else if err != nil {
+		return fmt.Errorf("the state file: %w", err)
+	}
+	g := guardian.New(s.Self)
+	if err := g.HoldProgram(saved, path); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	s.switcher, s.guardian, s.state = switcher, g, path
+	return nil
+}
+
+// try asks the endpoint for the figures once.
+func (s *sampler) try(ctx context.Context) error {
+	scrape, err := s.endpoint.Scrape(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range s.metrics {
+		if m.series == nil {
+			continue
+		}
+		if _, err := scrape.Find(*m.series); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Times around a block.
+const (
+	brief      = 10 * time.Millisecond // for which the other setting is given before a block
+	settled    = 5 * time.Millisecond  // after which a thread that was missed by a switch shows
+	mostSwitch = 50 * time.Millisecond // that a switch may take
+	mostLate   = 0.2                   // of a block, by which its end may be late
+	longEvery  = 20                    // blocks, of which one is continued as a long one
+	longBlocks = 25                    // blocks that a long one takes
+	leastLong  = 2 * time.Second
+	mostLong   = 10 * time.Second
+	controller = 1 // real-time priority of the thread that keeps the time, where it may have one
+)
+
+// Sample measures a block in a setting. Before it, another setting is given briefly, also where the setting stays: so the program has
+// been switched the same way before every block.
+func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
+	usedBefore := s.used()
+	err = placement.OnThread(func() error {
+		if linux.SetSched(0, linux.Sched{Policy: linux.SchedFIFO, Priority: controller}) != nil {
+			_ = linux.SetNice(0, linux.MinNice) // without either it is measured how late it was
+		}
+		return s.take(ctx, c, &sample)
+	})
+	sample.Unwaited = max(0, s.used()-usedBefore)
+	switch {
+	case err == nil:
+	case errors.Is(err, program.ErrEnded) && s.program.Group == "":
+		s.over, err = fmt.Errorf("%v: %w", s.program.Who, err), experiment.ErrOver
+	case errors.Is(err, experiment.ErrOver):
+		s.over = s.load.exited()
+	case ctx.Err() == nil:
+		s.awaitBack(ctx)
+	}
+	if err == nil && s.load != nil {
+		if s.over = s.load.exited(); s.over != nil {
+			return sample, experiment.ErrOver
+		}
+	}
+	return sample, err
+}
+
+// used returns the CPU time of the program, of the load and of gorun's other processes, which are no other programs.
+func (s *sampler) used() float64 {
+	seconds, _ := s.program.CPUSeconds() // 0: it has ended
+	pids, _ := linux.Descendants()
+	for _, pid := range pids {
+		if t, err := linux.ProcessCPUTime(pid); err == nil {
+			seconds += t.Seconds()
+		}
+	}
+	return seconds
+}
+
+// backPatience is how long a program that was restarted, or an endpoint that does not answer, is awaited: it costs one block then.
+const backPatience = 30 * time.Second
+
+func (s *sampler) awaitBack(ctx context.Context) {
+	for end := time.Now().Add(backPatience); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		_, err := s.program.Processes()
+		if err == nil && s.endpoint != nil {
+			err = s.try(ctx)
+		}
+		if err == nil {
+			return
+		}
+	}
+}
+
+// take switches the program and measures a block.
+func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error {
+	took, threads, err := s.change(ctx, c.Setting)
+	if err != nil {
+		return err
+	}
+	figures := &Figures{Threads: threads, SwitchSeconds: took.Seconds()}
+	sample.Placement = result.Placement{Requested: c.Setting.String(), Verified: true}
+	if took > mostSwitch {
+		sample.Doubt(result.Invalid, "the switch took %v", took.Round(time.Millisecond))
+	}
+	begun := linux.Monotonic()
+	if err := s.sleep(ctx, begun+min(settled, s.washout)); err != nil {
+		return err
+	}
+	if err := s.readBack(sample); err != nil {
+		return err
+	}
+	if err := s.sleep(ctx, begun+s.washout); err != nil {
+		return err
+	}
+	b, err := s.measure(ctx, nil, s.block, figures)
+	if err != nil {
+		return err
+	}
+	if err := s.readBack(sample); err != nil {
+		return err
+	}
+	sample.Seconds = b.seconds()
+	if b.late.Seconds() > mostLate*s.block.Seconds() {
+		sample.Doubt(result.Invalid, "the block ended %v late", b.late.Round(time.Millisecond))
+	}
+	for i, m := range s.metrics {
+		figure, err := s.figure(m, b, figures)
+		if err != nil {
+			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+			continue
+		}
+		*figures.metrics()[i] = &figure
+	}
+	if s.blocks++; s.blocks%longEvery == 0 && !s.perBlock {
+		figures.Long, err = s.long(ctx, b)
+	}
+	if s.load != nil {
+		s.load.forget(b.from)
+	}
+	sample.Values = result.FiguresOf(figures)
+	if err == nil && s.abortIf.holds(sample) {
+		s.over = fmt.Errorf("--abort-if %s: it was in %s", s.abort, c.Setting)
+		return experiment.ErrOver
+	}
+	return err
+}
+
+// change gives the program another setting briefly, and then the one that is wanted.
+func (s *sampler) change(ctx context.Context, to program.Setting) (took time.Duration, threads int, err error) {
+	others := slices.DeleteFunc(slices.Clone(s.settings), func(o program.Setting) bool { return o.String() == to.String() })
+	if len(others) > 0 {
+		if _, _, err := s.switcher.Give(others[s.random.IntN(len(others))]); err != nil {
+			return 0, 0, err
+		}
+		if err := s.sleep(ctx, linux.Monotonic()+brief); err != nil {
+			return 0, 0, err
+		}
+	}
+	threads, took, err = s.switcher.Give(to)
+	return took, threads, err
+}
+
+// readBack reads back each thread. One that is not as requested makes the block invalid.
+func (s *sampler) readBack(sample *result.Sample) error {
+	checked, differs, err := s.switcher.ReadBack()
+	if len(differs) > 3 {
+		differs = append(differs[:2], fmt.Sprintf("and %d threads more", len(differs)-2))
+	}
+	sample.Placement.Add(checked, differs)
+	return err
+}
+
+// sleep sleeps until a time of CLOCK_MONOTONIC, in the kernel: a sleep of Go's would end when a processor of its scheduler is free.
+func (s *sampler) sleep(ctx context.Context, until time.Duration) error {
+	const step = 20 * time.Millisecond
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := linux.Monotonic()
+		if at >= until {
+			return nil
+		}
+		if err := linux.SleepUntil(min(until, at+step)); err != nil {
+			return err
+		}
+	}
+}
+
+// block is what was read at the two edges of a block.
+type block struct {
+	from, to edge
+	late     time.Duration // by which it ended after it was to
+	scrapes  [2]*metrics.Scrape
+	outcome  launch.Outcome // of a load that ran in it
+}
+
+func (b block) seconds() float64 { return (b.to.at - b.from.at).Seconds() }
+
+// measure waits for the length of a block and reads the figures at its edges, those of the program into figures. A block that
+// continues another one begins where that ended; nil: it continues none.
+func (s *sampler) measure(ctx context.Context, continues *block, length time.Duration, figures *Figures) (b block, err error) {
+	before := s.count()
+	if continues != nil {
+		b.from, b.scrapes[0] = continues.to, continues.scrapes[1]
+	} else if b.from, b.scrapes[0], err = s.edge(ctx); err != nil {
+		return b, err
+	}
+	if s.perBlock {
+		b.outcome, err = launch.Run(ctx, launch.Command{Self: s.Self.In(s.Environ), Argv: s.loadArgv, Keep: keptOutput})
+		if err == nil && b.outcome.ExitCode != 0 {
+			err = fmt.Errorf("the load ended with exit code %d", b.outcome.ExitCode)
+		}
+		if err != nil {
+			return b, err
+		}
+	} else if err := s.sleep(ctx, b.from.at+length); err != nil {
+		return b, err
+	}
+	if !s.perBlock {
+		b.late = linux.Monotonic() - (b.from.at + length)
+	}
+	if b.to, b.scrapes[1], err = s.edge(ctx); err != nil {
+		return b, err
+	}
+	s.count().since(before, figures)
+	for _, m := range s.metrics { // what writes its lines in pieces has written those of the block
+		if m.lines != nil && m.lines.SubexpIndex(timeGroup) >= 0 {
+			if _, err := s.load.await(ctx, m.lines, b.to); err != nil {
+				return b, err
+			}
+		}
+	}
+	return b, nil
+}
+
+// keptOutput is the number of bytes kept from the end of the output of a load that runs in a block.
+const keptOutput = 1 << 20
+
+// edge returns the time of an edge. Lines that have a figure of the time since the line before make it that of the next such line.
+func (s *sampler) edge(ctx context.Context) (e edge, scrape *metrics.Scrape, err error) {
+	e = now()
+	for _, m := range s.metrics {
+		if m.lines != nil && m.lines.NumSubexp() > 0 && m.lines.SubexpIndex(timeGroup) < 0 {
+			if e, err = s.load.await(ctx, m.lines, e); err != nil {
+				return e, nil, err
+			}
+		}
+	}
+	if s.endpoint != nil {
+		scrape, err = s.endpoint.Scrape(ctx)
+	}
+	return e, scrape, err
+}
+
+// figure returns a judged figure of a block.
+func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, err error) {
+	switch {
+	case m.own != nil:
+		own := m.own(figures)
+		if own == nil {
+			return 0, errors.New("this kernel does not count " + m.label)
+		}
+		figure = *own
+	case m.series != nil:
+		for _, scrape := range b.scrapes {
+			if took := scrape.Received.Sub(scrape.Sent); took.Seconds() > mostLate*b.seconds() {
+				return 0, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), "give a longer --block")
+			}
+		}
+		if m.quantile > 0 {
+			figure, err = metrics.Quantile(b.scrapes[0], b.scrapes[1], *m.series, m.quantile)
+		} else {
+			figure, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
+		}
+	case m.whole != nil:
+		var found *float64
+		if found, err = m.whole.In(b.outcome); found != nil {
+			figure = *found
+		}
+	default:
+		figure, err = s.load.figure(m.lines, b.from, b.to)
+	}
+	if err == nil && figure <= 0 {
+		err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure)
+	}
+	return figure, err
+}
+
+// long continues a block, and returns the figure in the second half over that in the first.
+func (s *sampler) long(ctx context.Context, b block) (_ *float64, err error) {
+	half := min(mostLong, max(leastLong, longBlocks*s.block)) / 2
+	var halves [2]float64
+	for i := range halves {
+		figures := &Figures{}
+		if b, err = s.measure(ctx, &b, half, figures); err != nil {
+			return nil, err
+		}
+		if halves[i], err = s.figure(s.metrics[0], b, figures); err != nil {
+			return nil, nil // the next long block may have it
+		}
+	}
+	ratio := halves[1] / halves[0]
+	s.longs = append(s.longs, ratio)
+	return &ratio, nil
+}
+
+// End implements experiment.Ender: the program has again what it had.
+func (s *sampler) End() (warnings []result.Warning, err error) {
+	warnings = s.settlesSlowly()
+	notes, err := s.putBack()
+	for _, note := range notes {
+		warnings = append(warnings, result.Warning{Code: "program-left", Message: note})
+	}
+	return warnings, errors.Join(s.over, err)
+}
+
+// putBack puts back what the program had, once.
+func (s *sampler) putBack() (notes []string, err error) {
+	if s.load != nil {
+		s.load.end()
+		s.load = nil
+	}
+	if s.switcher != nil {
+		notes, err = s.guardian.UndoProgram(s.switcher.Saved(), s.state)
+		s.switcher = nil
+	}
+	return notes, err
+}
+
+// Close implements experiment.Sampler.
+func (s *sampler) Close() error {
+	notes, err := s.putBack()
+	for _, note := range notes {
+		fmt.Fprintln(os.Stderr, "gorun: the program is put back:", note)
+	}
+	if s.endpoint != nil {
+		s.endpoint.Close()
+	}
+	if s.procs > 0 {
+		runtime.GOMAXPROCS(s.procs)
+	}
+	return err
+}

@@ -1,0 +1,36 @@
+package live
+
+import (
+	"fmt"
+
+	"gorun/internal/experiment"
+	"gorun/internal/result"
+	"gorun/internal/table"
+	"gorun/internal/units"
+)
+
+// shown is how runs of `gorun live` are shown.
+var shown = experiment.View{Plan: planTables}
+
+// planTables list the threads of the program, those that are alike in one row.
+func planTables(plan *result.Plan) []table.Table {
+	p := plan.Program
+	if p == nil {
+		return nil
+	}
+	how := "each thread by its mask"
+	if p.By == "cpuset" {
+		how = "by one write into its cpuset"
+	}
+	t := table.Table{
+		Title: fmt.Sprintf("%s: %s of %s, switched %s", p.Who, units.Things(len(p.Threads), "thread"), units.Things(p.Processes, "process"), how),
+	}
+	t.Add("process", "thread", "name", "CPUs", "nice", "policy")
+	for _, thread := range p.Threads {
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+			table.Text(fmt.Sprint(thread.PID)), table.Text(fmt.Sprint(thread.TID)), table.Text(thread.Name), table.CPUs(thread.CPUs),
+			table.Text(fmt.Sprint(thread.Nice)), table.Text(thread.Sched),
+		}})
+	}
+	return []table.Table{t}
+}

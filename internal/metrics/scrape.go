@@ -1,0 +1,257 @@
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"gorun/internal/hint"
+)
+
+// Selector selects series of an endpoint: those of a name that have the labels, whatever others they have.
+type Selector struct {
+	Name   string
+	Labels map[string]string
+}
+
+// ParseSelector parses NAME or NAME{label="value",…}.
+func ParseSelector(text string) (s Selector, err error) {
+	families, err := parse(strings.NewReader(text + " 0\n"))
+	if err != nil || len(families) != 1 {
+		return s, hint.With(fmt.Errorf("%.60q selects no metric", text), `as in http_requests_total{code="200"}`)
+	}
+	s.Labels = map[string]string{}
+	for name, family := range families {
+		s.Name = name
+		for _, label := range family.GetMetric()[0].GetLabel() {
+			s.Labels[label.GetName()] = label.GetValue()
+		}
+	}
+	return s, nil
+}
+
+func parse(text io.Reader) (map[string]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(text)
+}
+
+// Endpoint is a Prometheus endpoint that another program serves.
+type Endpoint struct {
+	url    string
+	client http.Client
+}
+
+// scrapePatience is the longest wait for an answer.
+const scrapePatience = 5 * time.Second
+
+// NewEndpoint returns the endpoint at an address.
+func NewEndpoint(address string) (*Endpoint, error) {
+	of, err := url.Parse(address)
+	if err == nil && (of.Scheme != "http" && of.Scheme != "https" || of.Host == "") {
+		err = hint.With(errors.New("it is no address of an endpoint"), "as http://localhost:9090/metrics")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Endpoint{url: address, client: http.Client{Timeout: scrapePatience}}, nil
+}
+
+// Close closes its connections.
+func (e *Endpoint) Close() { e.client.CloseIdleConnections() }
+
+// Scrape is the answer of an endpoint.
+type Scrape struct {
+	Sent, Received time.Time // the figures are of a moment between them
+	text           []byte
+	families       map[string]*dto.MetricFamily
+}
+
+// mostScraped limits the answer of an endpoint, in bytes.
+const mostScraped = 64 << 20
+
+// Scrape asks the endpoint.
+func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "text/plain;version=0.0.4")
+	s := &Scrape{Sent: time.Now()}
+	answer, err := e.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", e.url, answer.Status)
+	}
+	s.text, err = io.ReadAll(io.LimitReader(answer.Body, mostScraped))
+	s.Received = time.Now()
+	return s, err
+}
+
+// At returns the middle of the time in which the figures were taken.
+func (s *Scrape) At() time.Time { return s.Sent.Add(s.Received.Sub(s.Sent) / 2) }
+
+// Series is what an endpoint has of a selector: the sum over its series.
+type Series struct {
+	Value   float64
+	Counter bool
+	count   uint64             // of a histogram
+	buckets map[float64]uint64 // cumulative, by upper bound
+	known   bool
+}
+
+// Find returns the series of a selector. NAME_count and NAME_sum of a histogram or a summary are counters.
+func (s *Scrape) Find(of Selector) (found Series, err error) {
+	if s.families == nil {
+		if s.families, err = parse(bytes.NewReader(s.text)); err != nil && len(s.families) == 0 {
+			return found, fmt.Errorf("the endpoint's text cannot be read: %w", err)
+		}
+	}
+	name, part := of.Name, ""
+	if s.families[name] == nil {
+		for _, suffix := range []string{"_count", "_sum"} {
+			if base, cut := strings.CutSuffix(name, suffix); cut && s.families[base] != nil {
+				name, part = base, suffix
+			}
+		}
+	}
+	family := s.families[name]
+	for _, m := range family.GetMetric() {
+		if of.matches(m) {
+			found.add(family.GetType(), part, m)
+		}
+	}
+	if family.GetType() == dto.MetricType_UNTYPED && strings.HasSuffix(name, "_total") {
+		found.Counter = true
+	}
+	if !found.known {
+		return found, hint.With(fmt.Errorf("the endpoint has no series %s", of), "its page lists all names and labels")
+	}
+	return found, nil
+}
+
+// String returns the selector as it is written.
+func (s Selector) String() string {
+	labels := make([]string, 0, len(s.Labels))
+	for name, value := range s.Labels {
+		labels = append(labels, fmt.Sprintf("%s=%q", name, value))
+	}
+	if len(labels) == 0 {
+		return s.Name
+	}
+	return s.Name + "{" + strings.Join(labels, ",") + "}"
+}
+
+func (s Selector) matches(m *dto.Metric) bool {
+	equal := 0
+	for _, label := range m.GetLabel() {
+		if value, asked := s.Labels[label.GetName()]; asked && value == label.GetValue() {
+			equal++
+		}
+	}
+	return equal == len(s.Labels)
+}
+
+// add adds a series.
+func (s *Series) add(kind dto.MetricType, part string, m *dto.Metric) {
+	s.known = true
+	switch kind {
+	case dto.MetricType_COUNTER:
+		s.Value, s.Counter = s.Value+m.GetCounter().GetValue(), true
+	case dto.MetricType_GAUGE:
+		s.Value += m.GetGauge().GetValue()
+	case dto.MetricType_UNTYPED:
+		s.Value += m.GetUntyped().GetValue()
+	case dto.MetricType_SUMMARY:
+		s.Counter = true
+		s.of(part, m.GetSummary().GetSampleCount(), m.GetSummary().GetSampleSum())
+	case dto.MetricType_HISTOGRAM, dto.MetricType_GAUGE_HISTOGRAM:
+		s.Counter = true
+		s.of(part, m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum())
+		s.count += m.GetHistogram().GetSampleCount()
+		for _, bucket := range m.GetHistogram().GetBucket() {
+			if s.buckets == nil {
+				s.buckets = map[float64]uint64{}
+			}
+			s.buckets[bucket.GetUpperBound()] += bucket.GetCumulativeCount()
+		}
+	}
+}
+
+func (s *Series) of(part string, count uint64, sum float64) {
+	if part == "_sum" {
+		s.Value += sum
+		return
+	}
+	s.Value += float64(count)
+}
+
+// ErrRestarted is the error of a counter that went down.
+var ErrRestarted = errors.New("the counter went down: the program was restarted")
+
+// Rate returns how much a counter grew a second between two scrapes, or the mean of a gauge.
+func Rate(from, to *Scrape, of Selector) (float64, error) {
+	a, err := from.Find(of)
+	if err != nil {
+		return 0, err
+	}
+	b, err := to.Find(of)
+	switch {
+	case err != nil:
+		return 0, err
+	case !b.Counter:
+		return (a.Value + b.Value) / 2, nil
+	case b.Value < a.Value:
+		return 0, ErrRestarted
+	}
+	return (b.Value - a.Value) / to.At().Sub(from.At()).Seconds(), nil
+}
+
+// Quantile returns a quantile of the observations of a histogram between two scrapes, as histogram_quantile of Prometheus does: linear
+// within a bucket; in the last one, the lower end.
+func Quantile(from, to *Scrape, of Selector, q float64) (float64, error) {
+	a, err := from.Find(of)
+	if err != nil {
+		return 0, err
+	}
+	b, err := to.Find(of)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(b.buckets) == 0:
+		return 0, fmt.Errorf("%s is no histogram with buckets", of)
+	case b.count < a.count:
+		return 0, ErrRestarted
+	case b.count == a.count:
+		return 0, errors.New("the histogram had no observation in the block")
+	}
+	rank := q * float64(b.count-a.count)
+	lower, below := 0.0, 0.0
+	for _, bound := range slices.Sorted(maps.Keys(b.buckets)) {
+		in := float64(b.buckets[bound] - a.buckets[bound])
+		switch {
+		case in < rank:
+			lower, below = bound, in
+			continue
+		case math.IsInf(bound, 1):
+			return lower, nil
+		}
+		return lower + (bound-lower)*(rank-below)/(in-below), nil
+	}
+	return lower, nil
+}

@@ -1,0 +1,336 @@
+// Package program places the threads of a program that is already running, and puts back what they had. The program is a process,
+// with its descendants or without them, or the processes of a control group.
+package program
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/cgroup"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+)
+
+// Who says which processes are the program. Exactly one of PID and Group is set.
+type Who struct {
+	PID      int    `json:"pid,omitempty"`
+	Start    uint64 `json:"start,omitempty"`    // of the process, as that of linux.Task; 0: Open finds it
+	Children bool   `json:"children,omitempty"` // also the descendants of the process
+	Group    string `json:"group,omitempty"`    // directory of a control group; also the groups below it
+}
+
+// String names the program for people.
+func (w Who) String() string {
+	if w.Group != "" {
+		return "control group " + w.Group
+	}
+	text := "process " + strconv.Itoa(w.PID)
+	if w.Children {
+		text += " and its descendants"
+	}
+	return text
+}
+
+// ErrEnded is the error of a program without processes.
+var ErrEnded = errors.New("it has ended")
+
+// Program is a running program. It is not for concurrent use.
+type Program struct {
+	Who
+	processes map[int]*process // those of the last Processes
+}
+
+// process is one process of a program. Its directory in /proc stays open, so that it never is another process with the same PID.
+type process struct {
+	pid   int
+	start uint64
+	dir   *os.Root
+}
+
+// Open finds a program. It refuses one that gorun must not touch.
+func Open(w Who) (*Program, error) {
+	p := &Program{Who: w, processes: map[int]*process{}}
+	if w.Group == "" {
+		of, err := openProcess(w.PID)
+		switch {
+		case linux.Gone(err):
+			return nil, fmt.Errorf("there is no process %d", w.PID)
+		case err != nil:
+			return nil, err
+		case w.Start != 0 && w.Start != of.start:
+			return nil, errors.Join(ErrEnded, of.dir.Close())
+		}
+		p.Start, p.processes[w.PID] = of.start, of
+	}
+	pids, err := p.Processes()
+	for _, pid := range pids {
+		err = cmp.Or(err, p.mayPlace(pid))
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Close closes the directories of the processes.
+func (p *Program) Close() error {
+	var errs []error
+	for pid, of := range p.processes {
+		errs = append(errs, of.dir.Close())
+		delete(p.processes, pid)
+	}
+	return errors.Join(errs...)
+}
+
+func openProcess(pid int) (*process, error) {
+	dir, err := os.OpenRoot("/proc/" + strconv.Itoa(pid))
+	if err != nil {
+		return nil, err
+	}
+	t, err := linux.ReadTask(os.DirFS("/"), pid, pid)
+	if err == nil && t.Ended {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return &process{pid, t.Start, dir}, nil
+}
+
+// initialPIDNamespace is the inode of the PID namespace of the machine itself (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+const initialPIDNamespace = 0xEFFFFFFC
+
+// mayPlace returns an error for a process that gorun must not touch, or may not.
+func (p *Program) mayPlace(pid int) error {
+	refuse := func(why string) error { return fmt.Errorf("process %d %s", pid, why) }
+	switch namespace := linux.Inode("/proc/self/ns/pid"); {
+	case pid == os.Getpid() && p.Group != "":
+		return hint.With(errors.New("gorun itself is in it"), "name the group of the server alone")
+	case pid == os.Getpid():
+		return refuse("is gorun itself")
+	case pid == 1 && (namespace == initialPIDNamespace || namespace == 0):
+		return refuse("is the machine's first, on which all others depend")
+	}
+	t, err := linux.ReadTask(os.DirFS("/"), pid, pid)
+	own := t.UID == uint32(os.Geteuid()) || t.EUID == uint32(os.Geteuid()) // as for sched_setaffinity(2)
+	switch {
+	case linux.Gone(err):
+		return nil // the next pass does not find it
+	case err != nil:
+		return err
+	case t.Kernel:
+		return refuse("is a thread of the kernel")
+	case !own && !linux.MayPlaceOthers(os.DirFS("/")):
+		return hint.With(refuse("belongs to another user"), "run gorun as that user, or as root")
+	}
+	return nil
+}
+
+// Processes returns the PIDs of the program now, ascending. The error of a program that has none is ErrEnded.
+func (p *Program) Processes() ([]int, error) {
+	pids, err := p.list()
+	if err != nil {
+		return nil, err
+	}
+	for pid, of := range p.processes {
+		if !slices.Contains(pids, pid) {
+			of.dir.Close()
+			delete(p.processes, pid)
+		}
+	}
+	known := pids[:0]
+	for _, pid := range pids {
+		if p.processes[pid] == nil {
+			of, err := openProcess(pid)
+			if linux.Gone(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			p.processes[pid] = of
+		}
+		known = append(known, pid)
+	}
+	if len(known) == 0 {
+		return nil, ErrEnded
+	}
+	return known, nil
+}
+
+func (p *Program) list() (pids []int, err error) {
+	if p.Group != "" {
+		return groupProcesses(p.Group)
+	}
+	first := p.processes[p.PID]
+	if first == nil {
+		return nil, ErrEnded
+	}
+	if _, err := first.dir.Stat("task"); linux.Gone(err) {
+		return nil, ErrEnded
+	}
+	pids = []int{p.PID}
+	for i := 0; p.Children && i < len(pids); i++ {
+		children, err := childrenOf(pids[i])
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, children...)
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids), nil
+}
+
+// groupProcesses returns the processes of a control group and of those below it. A group that is gone has none.
+func groupProcesses(dir string) (pids []int, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			if linux.Gone(err) {
+				err = nil
+			}
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if linux.Gone(err) {
+			return nil
+		}
+		for word := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil && pid > 0 { // 0: of another PID namespace
+				pids = append(pids, pid)
+			}
+		}
+		return err
+	})
+	slices.Sort(pids)
+	return slices.Compact(pids), err
+}
+
+// childrenOf returns the children of a process (/proc/PID/task/TID/children, CONFIG_PROC_CHILDREN).
+func childrenOf(pid int) (children []int, err error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil && !linux.Gone(err) {
+		return nil, err
+	}
+	for _, task := range tasks {
+		dir := fmt.Sprintf("/proc/%d/task/%s", pid, task.Name())
+		text, err := os.ReadFile(dir + "/children")
+		if errors.Is(err, fs.ErrNotExist) && linux.Inode(dir) != 0 {
+			return nil, hint.With(errors.New("this kernel does not list the children of a process (CONFIG_PROC_CHILDREN)"),
+				"name a control group instead")
+		}
+		for word := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children, nil
+}
+
+// threads calls visit for each thread of each process, until it returns an error.
+func (p *Program) threads(visit func(of *process, tid int) error) error {
+	pids, err := p.Processes()
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		of := p.processes[pid]
+		tids, err := of.tids()
+		if err != nil {
+			return err
+		}
+		for _, tid := range tids {
+			if err := visit(of, tid); err != nil && !linux.Gone(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tids returns the threads of a process; none if it has ended.
+func (of *process) tids() (tids []int, err error) {
+	dir, err := of.dir.Open("task")
+	if linux.Gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if linux.Gone(err) {
+		return nil, nil
+	}
+	for _, name := range names {
+		if tid, err := strconv.Atoi(name); err == nil {
+			tids = append(tids, tid)
+		}
+	}
+	return tids, err
+}
+
+// CPUSeconds returns the CPU time of the program: of a control group that counts it, also that of processes that have ended.
+func (p *Program) CPUSeconds() (seconds float64, err error) {
+	if p.Group != "" {
+		if seconds, err = cgroup.CPUSeconds(os.DirFS("/"), strings.TrimPrefix(p.Group, "/")); err == nil {
+			return seconds, nil
+		}
+	}
+	for pid := range p.processes {
+		used, err := linux.ProcessCPUTime(pid)
+		if err != nil && !linux.Gone(err) {
+			return 0, err
+		}
+		seconds += used.Seconds()
+	}
+	return seconds, nil
+}
+
+// Turns is what the threads of a program that live had of CPUs.
+type Turns struct {
+	Waited     float64 // seconds in which they could have run
+	Count      float64
+	Migrations *float64 // nil: not counted
+}
+
+// Reading takes 6 µs a thread for its turns, and 60 µs for its migrations.
+const (
+	mostTurns      = 4096 // threads
+	mostMigrations = 256
+)
+
+// Turns reads those of all threads; false if there are too many, or a kernel without CONFIG_SCHED_INFO.
+func (p *Program) Turns() (sum Turns, known bool) {
+	root := os.DirFS("/")
+	threads, moves := 0, 0.0
+	counted := true
+	err := p.threads(func(of *process, tid int) error {
+		if threads++; threads > mostTurns {
+			return errors.ErrUnsupported
+		}
+		dir := fmt.Sprintf("proc/%d/task/%d/", of.pid, tid)
+		t, err := linux.ReadTurns(root, dir+"schedstat")
+		if err != nil {
+			return err
+		}
+		sum.Waited, sum.Count = sum.Waited+t.Waited, sum.Count+float64(t.Count)
+		if counted = counted && threads <= mostMigrations; counted {
+			n, err := perf.ThreadMigrations(tid)
+			counted, moves = err == nil, moves+float64(n)
+		}
+		return nil
+	})
+	if counted {
+		sum.Migrations = &moves
+	}
+	return sum, err == nil && sum.Count > 0
+}

@@ -1,0 +1,170 @@
+// Package programtest has programs that tests switch, and loads for them. A test binary that calls Main becomes one of them.
+package programtest
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// variable makes a test binary one of the programs: its value has the words of Run.
+const variable = "GORUN_TEST_PROGRAM"
+
+// Main runs the tests, or the program that Start has asked for.
+func Main(m *testing.M) {
+	if words := os.Getenv(variable); words != "" {
+		Run(strings.Fields(words))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// Start starts one of the programs, and returns when it is ready. It is killed at the end of the test.
+func Start(t testing.TB, words ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), variable+"="+strings.Join(words, " "))
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread() // the signal is sent when this thread ends
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		runtime.UnlockOSThread()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, ready, line)
+	return cmd
+}
+
+// ready is the first line of each program.
+const ready = "ready\n"
+
+// Run is one of the programs:
+//
+//	threads N     N threads that sleep
+//	churn N       N threads, of which each starts another one and ends, all the time
+//	serve ADDRESS a server of a page with metrics, whose counter grows by 1 every time the page / is asked for
+//	rates PID S…  a load of the program PID: lines "rate=R" every 10 ms. R depends on the CPUs of PID: a share S of 1000 for
+//	              each number of its first CPU (1 for those without), with noise; cost=C loses a share C for cost-for=D
+//	              seconds after each change of the CPUs
+func Run(words []string) {
+	switch words[0] {
+	case "threads":
+		var threads sync.WaitGroup
+		for range int(number(words[1])) {
+			threads.Add(1)
+			go sleep(&threads)
+		}
+		threads.Wait()
+	case "churn":
+		for range int(number(words[1])) {
+			go churn()
+		}
+	case "serve":
+		serve(words[1])
+	case "rates":
+		fmt.Print(ready)
+		rates(int(number(words[1])), words[2:])
+		return
+	}
+	fmt.Print(ready)
+	select {}
+}
+
+func number(word string) float64 {
+	n, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func sleep(threads *sync.WaitGroup) {
+	runtime.LockOSThread()
+	threads.Done()
+	var fds [2]int
+	_ = syscall.Pipe(fds[:])
+	_, _ = syscall.Read(fds[0], make([]byte, 1)) // it has no writer that writes
+}
+
+func churn() {
+	runtime.LockOSThread() // and no unlock: the thread ends
+	time.Sleep(time.Millisecond)
+	go churn()
+}
+
+func serve(address string) {
+	var count atomic.Int64
+	http.HandleFunc("/", func(http.ResponseWriter, *http.Request) { count.Add(1) })
+	http.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		n := count.Load()
+		fmt.Fprintf(w, "# TYPE asked_total counter\nasked_total{code=\"200\"} %d\nasked_total{code=\"500\"} 1\n", n)
+		fmt.Fprintf(w, "# TYPE waiting gauge\nwaiting 3\n# TYPE took_seconds histogram\n")
+		fmt.Fprintf(w, "took_seconds_bucket{le=\"0.1\"} %d\ntook_seconds_bucket{le=\"+Inf\"} %d\ntook_seconds_sum %d\ntook_seconds_count %d\n", n, n, n, n)
+	})
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		panic(err)
+	}
+	go func() { _ = http.Serve(listener, nil) }()
+}
+
+// rates are those of a program that loses a share of its speed by placement, and by each change of it.
+func rates(pid int, words []string) {
+	shares, cost, costFor := []float64{}, 0.0, 0.0
+	for _, word := range words {
+		switch name, value, named := strings.Cut(word, "="); {
+		case !named:
+			shares = append(shares, number(word))
+		case name == "cost":
+			cost = number(value)
+		case name == "cost-for":
+			costFor = number(value)
+		}
+	}
+	random := rand.New(rand.NewPCG(uint64(pid), 1))
+	var was cpuset.Set
+	changed, drift := time.Now(), 0.0
+	for {
+		is, err := linux.GetAffinity(pid)
+		if err != nil {
+			return
+		}
+		if !is.Equal(was) {
+			was, changed = is, time.Now()
+		}
+		drift = 0.9*drift + 0.003*random.NormFloat64() // slow noise
+		rate := 1000 * math.Exp(drift+0.01*random.NormFloat64())
+		if first := is.First(); first < len(shares) {
+			rate *= shares[first]
+		}
+		if time.Since(changed).Seconds() < costFor {
+			rate *= 1 - cost
+		}
+		fmt.Printf("rate=%.3f\n", rate)
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -1,0 +1,248 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+)
+
+// Setting is what threads are given. Of what a Setting does not have, each thread keeps what it had when the program was saved.
+type Setting struct {
+	CPUs  cpuset.Set   `json:"cpus"`
+	Nice  *int         `json:"nice,omitempty"`
+	Sched *linux.Sched `json:"sched,omitempty"`
+	Nodes cpuset.Set   `json:"nodes"` // memory nodes, which only a cpuset has
+}
+
+// String returns the setting in the words of the flags.
+func (s Setting) String() string {
+	var words []string
+	if !s.CPUs.Empty() {
+		words = append(words, "cpus "+s.CPUs.String())
+	}
+	if s.Nice != nil {
+		words = append(words, fmt.Sprintf("nice %d", *s.Nice))
+	}
+	if s.Sched != nil {
+		words = append(words, "sched "+s.Sched.String())
+	}
+	if !s.Nodes.Empty() {
+		words = append(words, "mems "+s.Nodes.String())
+	}
+	if words == nil {
+		return "as it was"
+	}
+	return strings.Join(words, ", ")
+}
+
+// Switcher gives a saved program one Setting after another.
+type Switcher struct {
+	*Program
+	saved *Saved
+	group *groupSet // the cpuset that is written; nil: each thread's mask is
+	now   Setting
+
+	online cpuset.Set // masks may have others, which the kernel does not show
+}
+
+// groupSet are the files of a cpuset.
+type groupSet struct{ cpus, nodes string }
+
+// NewSwitcher returns the switcher of a program, by the cpuset of its control group where that may be written, and else thread by
+// thread. The settings are all that it will be given. It changes nothing yet.
+func NewSwitcher(p *Program, settings []Setting) (*Switcher, error) {
+	s := &Switcher{Program: p}
+	if cpus, err := linux.ReadCPUList("/sys/devices/system/cpu/online"); err == nil {
+		s.online = cpus
+	}
+	if p.Group != "" {
+		s.group = openGroupSet(p.Group)
+	}
+	if s.group == nil && slices.ContainsFunc(settings, func(s Setting) bool { return !s.Nodes.Empty() }) {
+		return nil, hint.With(errors.New("memory nodes are those of a cpuset, and the program has none that may be written"),
+			"name its control group by --cgroup, as root")
+	}
+	saved, err := p.save(settings, s.group)
+	s.saved = saved
+	return s, err
+}
+
+// openGroupSet returns the cpuset of a control group; nil: it has none that may be written.
+func openGroupSet(dir string) *groupSet {
+	g := &groupSet{filepath.Join(dir, "cpuset.cpus"), filepath.Join(dir, "cpuset.mems")}
+	for _, path := range []string{g.cpus, g.nodes} {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil
+		}
+		file.Close()
+	}
+	return g
+}
+
+// Saved returns what the program had.
+func (s *Switcher) Saved() *Saved { return s.saved }
+
+// Give gives the program a setting. It returns the number of threads, and the time from the first to the last change, in which
+// some threads have the setting and others not yet. By a cpuset that is the time of one write.
+func (s *Switcher) Give(to Setting) (threads int, took time.Duration, err error) {
+	begun := linux.Monotonic()
+	if s.group != nil {
+		if err := s.writeGroup(to); err != nil {
+			return 0, 0, err
+		}
+		took = linux.Monotonic() - begun
+	}
+	seen := map[int]bool{}
+	for more := true; more; { // threads that were started during a pass may have what their creator had
+		more = false
+		err := s.threads(func(of *process, tid int) error {
+			if seen[tid] {
+				return nil
+			}
+			seen[tid], more = true, true
+			return s.give(of, tid, to)
+		})
+		if err != nil {
+			return len(seen), took, err
+		}
+		if s.group != nil && to.Nice == nil && to.Sched == nil && s.now.Nice == nil && s.now.Sched == nil {
+			break // the kernel covers new threads
+		}
+	}
+	if s.group == nil {
+		took = linux.Monotonic() - begun
+	}
+	s.now = to
+	return len(seen), took, nil
+}
+
+// writeGroup writes the cpuset of a setting.
+func (s *Switcher) writeGroup(to Setting) error {
+	for _, file := range s.saved.Files {
+		text := file.Before
+		switch {
+		case file.Path == s.group.cpus && !to.CPUs.Empty():
+			text = to.CPUs.String()
+		case file.Path == s.group.nodes && !to.Nodes.Empty():
+			text = to.Nodes.String()
+		}
+		if err := writeFile(file.Path, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile writes a file of a cpuset.
+func writeFile(path, text string) error {
+	err := os.WriteFile(path, []byte(text+"\n"), 0)
+	if err != nil {
+		err = hint.With(fmt.Errorf("write %q: %w", text, err),
+			"the group above it must have these CPUs and nodes, and groups below it no others")
+	}
+	return err
+}
+
+// want returns what a thread is to have in a setting.
+func (s *Switcher) want(of *process, tid int, to Setting) Thread {
+	want := s.saved.of(of.pid, tid)
+	if !to.CPUs.Empty() {
+		want.CPUs = to.CPUs
+	}
+	if to.Nice != nil {
+		want.Nice = *to.Nice
+	}
+	if to.Sched != nil {
+		want.Sched = *to.Sched
+	}
+	return want
+}
+
+// give gives a thread a setting. Only what some setting of the run has is touched.
+func (s *Switcher) give(of *process, tid int, to Setting) error {
+	want := s.want(of, tid, to)
+	if s.saved.Masks && s.group == nil {
+		if err := linux.SetAffinity(tid, want.CPUs); err != nil {
+			return err
+		}
+	}
+	if s.saved.Scheds {
+		if is, err := linux.GetSched(tid); err != nil || is != want.Sched {
+			if err := errors.Join(err, linux.SetSched(tid, want.Sched)); err != nil {
+				return err
+			}
+		}
+	}
+	if s.saved.Nices {
+		if is, err := linux.GetNice(tid); err != nil || is != want.Nice {
+			return errors.Join(err, linux.SetNice(tid, want.Nice))
+		}
+	}
+	return nil
+}
+
+// ReadBack returns the number of threads that were read, and what differs from the setting that was given last. It gives such a
+// thread the setting, so that the next samples have it.
+func (s *Switcher) ReadBack() (checked int, differs []string, err error) {
+	err = s.threads(func(of *process, tid int) error {
+		checked++
+		difference, err := s.difference(of, tid)
+		if err != nil || difference == "" {
+			return err
+		}
+		differs = append(differs, fmt.Sprintf("thread %d has %s", tid, difference))
+		return s.give(of, tid, s.now)
+	})
+	return checked, differs, err
+}
+
+// difference says what of a thread is not as it was given; "": nothing.
+func (s *Switcher) difference(of *process, tid int) (string, error) {
+	want := s.want(of, tid, s.now)
+	if s.saved.Masks {
+		is, err := linux.GetAffinity(tid)
+		if err != nil {
+			return "", err
+		}
+		as := is.Equal(want.CPUs) || is.Equal(want.CPUs.Intersect(s.online))
+		if s.group != nil { // a thread may have a narrower mask of its own, which the kernel keeps
+			as = s.now.CPUs.Empty() || is.Minus(s.now.CPUs).Empty()
+		}
+		if !as {
+			return fmt.Sprintf("CPUs %v instead of %v", is, want.CPUs), nil
+		}
+	}
+	if s.saved.Nices {
+		if is, err := linux.GetNice(tid); err != nil || is != want.Nice {
+			return fmt.Sprintf("nice %d instead of %d", is, want.Nice), err
+		}
+	}
+	if s.saved.Scheds {
+		if is, err := linux.GetSched(tid); err != nil || is != want.Sched {
+			return fmt.Sprintf("policy %v instead of %v", is, want.Sched), err
+		}
+	}
+	return "", nil
+}
+
+// How returns how a program is switched: "cpuset", by one write, or "threads", by the mask of each.
+func How(w Who) string {
+	if w.Group != "" && openGroupSet(w.Group) != nil {
+		return byGroup
+	}
+	return byThread
+}
+
+const (
+	byGroup  = "cpuset"
+	byThread = "threads"
+)
