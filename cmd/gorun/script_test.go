@@ -18,6 +18,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/linux/linuxtest"
+	"gorun/internal/program/programtest"
 	"gorun/internal/tests"
 )
 
@@ -28,6 +29,7 @@ const atOnce = "atexit_sleep_ms=0"
 
 // The test binary is gorun itself when a script calls it.
 func TestMain(m *testing.M) {
+	programtest.Become()
 	if raced {
 		os.Setenv("GORACE", atOnce)
 	}

@@ -152,9 +152,15 @@ type Variation struct {
 // Vary implements Varied.
 func (v *Variation) Vary(to Variation) { *v = to }
 
-// ErrOver is wrapped by an error of Sample after which no sample can be taken: the run ends, and shows what it has. The Ender returns
-// the error that it ends with.
-var ErrOver = errors.New("no further sample can be taken")
+// Over marks an error of Sample after which no sample can be taken: the run ends, shows what it has, and then returns what the Ender does.
+func Over(err error) error { return over{err} }
+
+type over struct{ error }
+
+func (o over) Unwrap() error { return o.error }
+
+// IsOver reports whether an error is so marked.
+func IsOver(err error) bool { return errors.As(err, new(over)) }
 
 // Status is the exit code of the user's command, which gorun passes on.
 type Status int

@@ -3,7 +3,6 @@ package live
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -216,7 +215,7 @@ func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, e
 		case <-wake:
 		case <-time.After(poll):
 		case <-l.ended:
-			return edge{}, errors.Join(experiment.ErrOver, l.exited())
+			return edge{}, experiment.Over(l.exited())
 		case <-ctx.Done():
 			return edge{}, ctx.Err()
 		case <-limit.C:

@@ -38,6 +38,11 @@ func statePath(w program.Who) string {
 	return filepath.Join(stateDir(), stateName+name+".json")
 }
 
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // inUse is the error of a program that has a state file.
 func inUse(path string) error {
 	saved, err := program.ReadSaved(path)

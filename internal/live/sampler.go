@@ -151,18 +151,15 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err
 	})
 	sample.Unwaited = max(0, s.used()-usedBefore)
 	switch {
-	case err == nil:
+	case err == nil && s.load != nil && s.load.exited() != nil:
+		err = experiment.Over(s.load.exited())
 	case errors.Is(err, program.ErrEnded) && s.program.Group == "":
-		s.over, err = fmt.Errorf("%v: %w", s.program.Who, err), experiment.ErrOver
-	case errors.Is(err, experiment.ErrOver):
-		s.over = s.load.exited()
-	case ctx.Err() == nil:
+		err = experiment.Over(fmt.Errorf("%v: %w", s.program.Who, err))
+	case err != nil && !experiment.IsOver(err) && ctx.Err() == nil:
 		s.awaitBack(ctx)
 	}
-	if err == nil && s.load != nil {
-		if s.over = s.load.exited(); s.over != nil {
-			return sample, experiment.ErrOver
-		}
+	if experiment.IsOver(err) {
+		s.over = err
 	}
 	return sample, err
 }
@@ -242,8 +239,7 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	}
 	sample.Values = result.FiguresOf(figures)
 	if err == nil && s.abortIf.holds(sample) {
-		s.over = fmt.Errorf("--abort-if %s: it was in %s", s.abort, c.Setting)
-		return experiment.ErrOver
+		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Setting))
 	}
 	return err
 }

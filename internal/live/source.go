@@ -13,12 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"gorun/internal/command"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/lazy"
-	"gorun/internal/matrix"
 	"gorun/internal/program"
 	"gorun/internal/result"
 	"gorun/internal/shell"
@@ -196,6 +194,11 @@ func (s *Source) find() (err error) {
 		err = errors.New("it has no process")
 	}
 	if err == nil {
+		if path := statePath(s.program.Who); exists(path) {
+			err = inUse(path)
+		}
+	}
+	if err == nil {
 		s.found, err = s.program.Look()
 	}
 	if err != nil {
@@ -337,5 +340,3 @@ func (c condition) holds(sample *result.Sample) bool {
 	figure, known := column.Number(sample)
 	return known && (c.above && figure > c.bound || !c.above && figure < c.bound)
 }
-
-var _ = []any{matrix.CommaUsage, command.NewMetric} // used by the flags of a cell

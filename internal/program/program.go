@@ -174,7 +174,7 @@ func (p *Program) list() (pids []int, err error) {
 	if first == nil {
 		return nil, ErrEnded
 	}
-	if _, err := first.dir.Stat("task"); linux.Gone(err) {
+	if tids, err := first.tids(); err == nil && len(tids) == 0 {
 		return nil, ErrEnded
 	}
 	pids = []int{p.PID}
@@ -273,6 +273,11 @@ func (of *process) tids() (tids []int, err error) {
 	for _, name := range names {
 		if tid, err := strconv.Atoi(name); err == nil {
 			tids = append(tids, tid)
+		}
+	}
+	if len(tids) == 1 { // the last thread of a process that has ended stays until its parent has waited for it
+		if t, err := linux.ReadTask(os.DirFS("/"), of.pid, tids[0]); linux.Gone(err) || err == nil && t.Ended {
+			return nil, nil
 		}
 	}
 	return tids, err

@@ -229,7 +229,7 @@ func (d *driver) sample(ctx context.Context) error {
 		if err != nil && errors.Is(err, cut.Err()) {
 			break
 		}
-		if errors.Is(err, experiment.ErrOver) {
+		if experiment.IsOver(err) {
 			return nil
 		}
 		if errors.Is(err, errEndless) {

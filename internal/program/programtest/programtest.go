@@ -25,16 +25,30 @@ import (
 	"gorun/internal/linux"
 )
 
-// variable makes a test binary one of the programs: its value has the words of Run.
+// variable makes a test binary one of the programs: its value has the words of run.
 const variable = "GORUN_TEST_PROGRAM"
 
 // Main runs the tests, or the program that Start has asked for.
 func Main(m *testing.M) {
+	Become()
+	os.Exit(m.Run())
+}
+
+// Become runs the program that Start or a Load has asked for, if this process is it.
+func Become() {
 	if words := os.Getenv(variable); words != "" {
-		Run(strings.Fields(words))
+		os.Unsetenv(variable)
+		run(strings.Fields(words))
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+}
+
+// Load returns one of the programs as a command line, for --load.
+func Load(t testing.TB, words ...string) string {
+	t.Helper()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	return fmt.Sprintf("env '%s=%s' '%s'", variable, strings.Join(words, " "), path)
 }
 
 // Start starts one of the programs, and returns when it is ready. It is killed at the end of the test.
@@ -62,15 +76,16 @@ func Start(t testing.TB, words ...string) *exec.Cmd {
 // ready is the first line of each program.
 const ready = "ready\n"
 
-// Run is one of the programs:
+// run is one of the programs:
 //
 //	threads N     N threads that sleep
 //	churn N       N threads, of which each starts another one and ends, all the time
 //	serve ADDRESS a server of a page with metrics, whose counter grows by 1 every time the page / is asked for
+//	ask ADDRESS   a load of such a server, which asks for the page / all the time
 //	rates PID S…  a load of the program PID: lines "rate=R" every 10 ms. R depends on the CPUs of PID: a share S of 1000 for
 //	              each number of its first CPU (1 for those without), with noise; cost=C loses a share C for cost-for=D
 //	              seconds after each change of the CPUs
-func Run(words []string) {
+func run(words []string) {
 	switch words[0] {
 	case "threads":
 		var threads sync.WaitGroup
@@ -85,6 +100,9 @@ func Run(words []string) {
 		}
 	case "serve":
 		serve(words[1])
+	case "ask":
+		ask(words[1])
+		return
 	case "rates":
 		fmt.Print(ready)
 		rates(int(number(words[1])), words[2:])
@@ -130,6 +148,16 @@ func serve(address string) {
 		panic(err)
 	}
 	go func() { _ = http.Serve(listener, nil) }()
+}
+
+func ask(address string) {
+	for {
+		answer, err := http.Get("http://" + address + "/")
+		if err != nil {
+			panic(err)
+		}
+		answer.Body.Close()
+	}
 }
 
 // rates are those of a program that loses a share of its speed by placement, and by each change of it.

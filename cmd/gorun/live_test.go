@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/live"
+	"gorun/internal/program/programtest"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+	"gorun/internal/tests"
+)
+
+// two are the first two CPUs that this process may use, as placements.
+func two(t *testing.T) (a, b string, cpus []int) {
+	t.Helper()
+	cpus = tests.CPUs(t, 2)
+	return strconv.Itoa(cpus[0]), strconv.Itoa(cpus[1]), cpus
+}
+
+// liveCommand is `gorun live`, with its state files in a directory of the test.
+func liveCommand(t *testing.T, state string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := gorunCommand(append([]string{"live", "--quiet"}, args...)...)
+	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+state)
+	return cmd
+}
+
+// runLive runs `gorun live` to its end.
+func runLive(t *testing.T, args ...string) (run result.Run, stderr string, err error) {
+	t.Helper()
+	state := t.TempDir()
+	cmd := liveCommand(t, state, append(args, "--format", "json")...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	if out.Len() > 0 {
+		require.NoError(t, json.Unmarshal(out.Bytes(), &run))
+	}
+	left, readErr := os.ReadDir(state)
+	require.NoError(t, readErr)
+	assert.Empty(t, left, "a state file is left")
+	return run, errs.String(), err
+}
+
+// masksOf counts the threads of a process by their masks.
+func masksOf(t *testing.T, pid int) map[string]int {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	require.NoError(t, err)
+	count := map[string]int{}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		require.NoError(t, err)
+		if cpus, err := linux.GetAffinity(tid); err == nil {
+			count[cpus.String()]++
+		}
+	}
+	return count
+}
+
+// inherited is the only mask of a process that this one has started.
+func inherited(t *testing.T) func(pid int) bool {
+	t.Helper()
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	return func(pid int) bool {
+		count := masksOf(t, pid)
+		return len(count) == 1 && count[cpus.String()] > 0
+	}
+}
+
+// The figures of a load's lines, of an endpoint and of the process itself are judged, and everything is put back.
+func TestLiveServerJudged(t *testing.T) {
+	tests.Live(t)
+	a, b, _ := two(t)
+	pid := strconv.Itoa(programtest.Start(t, "threads", "3").Process.Pid)
+	first := tests.CPUs(t, 2)[0]
+	shares := make([]string, first+1) // 1 but for the first CPU
+	for i := range shares {
+		shares[i] = "1"
+	}
+	shares[first] = "0.5"
+	run, stderr, err := runLive(t, "--pid", pid, "--vary", "placement="+a+","+b, "--metric", "rate=([0-9.]+)", "--better", "higher",
+		"--metric", "rate", "--better", "higher", "--block", "60ms", "--washout", "30ms", "--samples", "11",
+		"--load", programtest.Load(t, append([]string{"rates", pid}, shares...)...))
+	require.NoError(t, err, stderr)
+	require.Len(t, run.Cells, 2)
+	require.NotNil(t, run.Cells[1].Verdict)
+	assert.Equal(t, stats.Faster, run.Cells[1].Verdict.Kind, "%v", run.Cells[1].Words)
+	for _, s := range run.Samples {
+		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+		v, ok := result.Typed[live.Figures](&s)
+		require.True(t, ok)
+		require.NotNil(t, v.Metric2, "%v", s.Quality.Reasons)
+		assert.Positive(t, *v.Metric2, "lines a second")
+	}
+	n, err := strconv.Atoi(pid)
+	require.NoError(t, err)
+	assert.True(t, inherited(t)(n))
+}
+
+// An endpoint gives rates and gauges; a quantile alone is refused.
+func TestLiveServerEndpoint(t *testing.T) {
+	tests.Live(t)
+	a, b, _ := two(t)
+	address := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
+	pid := strconv.Itoa(programtest.Start(t, "serve", address).Process.Pid)
+	url := "http://" + address + "/metrics"
+	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--metric-url", url, "--block", "100ms", "--washout", "10ms", "--samples", "2"}
+	asking := programtest.Load(t, "ask", address)
+	run, stderr, err := runLive(t, append(args, "--load", asking, "--better", "higher", "--metric", `asked_total{code="200"}`, "--metric", "waiting",
+		"--metric", "process:cpu", "--metric", "histogram_quantile(0.5, took_seconds)")...)
+	require.NoError(t, err, stderr)
+	valid := 0
+	for _, s := range run.Samples {
+		v, ok := result.Typed[live.Figures](&s)
+		if !ok || s.Quality.Verdict == result.Invalid { // on a busy machine, a block may have had no answer
+			continue
+		}
+		valid++
+		assert.Positive(t, *v.Metric)
+		assert.InDelta(t, 3, *v.Metric2, 1e-9)
+		assert.Positive(t, *v.Metric3)
+		assert.InDelta(t, 0.05, *v.Metric4, 1e-9, "the middle of the first bucket")
+	}
+	assert.Positive(t, valid)
+	for _, refused := range [][2]string{
+		{"histogram_quantile(0.5, took_seconds)", "a quantile of a histogram says nothing alone"},
+		{"missing_total", "the endpoint has no series missing_total"},
+	} {
+		_, stderr, err := runLive(t, append(args, "--better", "higher", "--metric", refused[0])...)
+		require.Error(t, err)
+		assert.Contains(t, stderr, refused[1])
+	}
+}
+
+// What ends a run: the load, the program, and --abort-if. Each says so, and everything is put back.
+func TestLiveServerEnds(t *testing.T) {
+	tests.Live(t)
+	a, b, _ := two(t)
+	for name, c := range map[string]struct {
+		load  func(pid string) string
+		args  []string
+		kills bool
+		says  string
+	}{
+		"load":  {func(pid string) string { return "sh -c 'for i in $(seq 200); do echo rate=5; sleep 0.01; done; exit 3'" }, nil, false, "the load ended with exit code 3"},
+		"abort": {func(pid string) string { return programtest.Load(t, "rates", pid) }, []string{"--abort-if", "metric>10"}, false, "--abort-if metric>10: it was"},
+		"program": {func(pid string) string { return "sh -c 'while :; do echo rate=5; sleep 0.01; done'" }, nil, true, "it has ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := programtest.Start(t, "threads", "3")
+			pid := strconv.Itoa(program.Process.Pid)
+			if c.kills {
+				go func() {
+					tests.Pause(6 * time.Second)
+					_ = program.Process.Kill()
+				}()
+			}
+			_, stderr, err := runLive(t, append(c.args, "--pid", pid, "--vary", "placement="+a+","+b, "--metric", "rate=([0-9.]+)", "--better", "higher",
+				"--block", "50ms", "--washout", "10ms", "--budget", "10m", "--load", c.load(pid))...)
+			require.Error(t, err)
+			assert.Contains(t, stderr, c.says)
+			if !c.kills {
+				assert.True(t, inherited(t)(program.Process.Pid))
+			}
+		})
+	}
+}
+
+// A gorun that is killed leaves nothing: its guardian puts back every thread, also those that are started all the time. Where the
+// guardian was killed too, another gorun refuses the program until --restore has put it back.
+func TestLiveServerKilled(t *testing.T) {
+	tests.Live(t)
+	killed(t, 4)
+}
+
+func TestLiveServerKilledOften(t *testing.T) {
+	tests.Target(t, "ci-long")
+	killed(t, 50)
+}
+
+func killed(t *testing.T, times int) {
+	t.Helper()
+	a, b, cpus := two(t)
+	program := programtest.Start(t, "churn", "20")
+	pid := program.Process.Pid
+	was := inherited(t)
+	state := t.TempDir()
+	args := []string{"--pid", strconv.Itoa(pid), "--vary", "placement=" + a + "," + b, "--metric", "process:cpu", "--block", "50ms", "--washout", "10ms"}
+	begin := func() *exec.Cmd {
+		cmd := liveCommand(t, state, args...)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		tests.Await(t, "switch", func() bool {
+			count := masksOf(t, pid)
+			return count[cpuset.Of(cpus[0]).String()]+count[cpuset.Of(cpus[1]).String()] > 0
+		})
+		return cmd
+	}
+	var longest time.Duration
+	for range times {
+		cmd := begin()
+		tests.Pause(time.Duration(rand.IntN(300)) * time.Millisecond)
+		require.NoError(t, cmd.Process.Kill())
+		begun := time.Now()
+		tests.Await(t, "restore", func() bool { return was(pid) })
+		longest = max(longest, time.Since(begun))
+		_ = cmd.Wait()
+		tests.Await(t, "removal of the state", func() bool { left, _ := os.ReadDir(state); return len(left) == 0 })
+		assert.True(t, was(pid), "it stays so")
+	}
+	t.Logf("every thread was put back at most %v after the kill", longest)
+
+	cmd := begin()
+	guardian := tests.Descendant(t, cmd.Process.Pid, "guardian")
+	require.NotZero(t, guardian)
+	require.NoError(t, syscall.Kill(guardian, syscall.SIGKILL))
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	again := liveCommand(t, state, args...)
+	out, err := again.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "the program still has what a gorun live gave it that was killed")
+	restore := liveCommand(t, state, "--restore")
+	out, err = restore.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "put back")
+	assert.True(t, was(pid))
+	left, err := filepath.Glob(state + "/*")
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// falseClaims runs A against B, equal but for what a load is told to plant, many times, and counts the claims.
+func falseClaims(t *testing.T, times int, placements string, plant ...string) (claimed int, warned int) {
+	t.Helper()
+	var counting sync.Mutex
+	var running sync.WaitGroup
+	slots := make(chan struct{}, 5) // the program sleeps, and the load too
+	for range times {
+		program := programtest.Start(t, "threads", "3")
+		running.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			pid := strconv.Itoa(program.Process.Pid)
+			run, stderr, err := runLive(t, "--pid", pid, "--vary", "placement="+placements, "--metric", "rate=([0-9.]+)", "--better", "higher",
+				"--samples", "25", "--load", programtest.Load(t, append([]string{"rates", pid}, plant...)...))
+			counting.Lock()
+			defer counting.Unlock()
+			if !assert.NoError(t, err, stderr) {
+				return
+			}
+			for _, cell := range run.Cells[1:] {
+				if k := cell.Verdict.Kind; k == stats.Faster || k == stats.Slower || k == stats.Mixed {
+					claimed++
+					t.Log(cell.Words)
+				}
+			}
+			for _, w := range run.Warnings {
+				if strings.HasPrefix(w.Code, "slow-carry") {
+					warned++
+				}
+			}
+		})
+	}
+	running.Wait()
+	return claimed, warned
+}
+
+// Two names for one placement, and a cost of 5% for each switch with equal steady states: at most 1 claim in 20. A slowness of 3 s after
+// each switch is noticed.
+func TestLiveServerFalseClaims(t *testing.T) {
+	tests.Target(t, "ci-long")
+	a, b, _ := two(t)
+	claimed, _ := falseClaims(t, 20, a+","+b)
+	assert.LessOrEqual(t, claimed, 1, "A/A")
+	claimed, _ = falseClaims(t, 20, a+","+b, "cost=0.05", "cost-for=0.5")
+	assert.LessOrEqual(t, claimed, 1, "a cost of each switch")
+	_, warned := falseClaims(t, 5, a+","+b, "cost=0.1", "cost-for=3")
+	assert.Equal(t, 5, warned, "slow carry-over")
+}
