@@ -19,6 +19,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/metrics"
+	"gorun/internal/program/programtest"
 	"gorun/internal/tests"
 )
 
@@ -57,6 +58,7 @@ var quick = map[string]string{
 	"gorun doctor":             " || test $? = 3",             // a busy machine is not ready
 	"gorun fleet node ":        " --budget 2s || test $? = 1", // on a slow one, nothing may fit
 	"gorun bench ":             " --samples 1 --benchtime 10x",
+	"gorun live --pid ":        " --samples 1 --block 20ms",
 }
 
 // possible reports whether a command can run here: a pair needs two CPUs, and the process must be allowed to use the CPUs that the command names.
@@ -114,7 +116,8 @@ func TestLiveDocuments(t *testing.T) {
 				env.Setenv("GORACE", os.Getenv("GORACE"))
 				env.Setenv("GITHUB_STEP_SUMMARY", "summary.md")
 				env.Setenv("GOCACHE", goCache())
-				return nil
+				pid := programtest.Start(t, "threads", "1").Process.Pid
+				return os.WriteFile(filepath.Join(env.WorkDir, "server.pid"), fmt.Appendln(nil, pid), 0o644)
 			}})
 		})
 	}
@@ -152,10 +155,11 @@ var module = []txtar.File{
 // scriptOf returns a script of commands, with a recorded run for each journal that they read and do not write.
 func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 	script := txtar.Archive{
-		Comment: []byte("chmod 755 before\nchmod 755 after\nchmod 755 load.sh\n"),
+		Comment: []byte("chmod 755 before\nchmod 755 after\nchmod 755 load.sh\nchmod 755 client\n"),
 		Files: []txtar.File{
 			{Name: "before", Data: []byte("#!/bin/sh\n")}, {Name: "after", Data: []byte("#!/bin/sh\n")}, // builds
 			{Name: "load.sh", Data: []byte("#!/bin/sh\necho requests per second: 12\n")},
+			{Name: "client", Data: []byte("#!/bin/sh\nwhile echo requests per second: 12; do sleep 0.01; done\n")},
 		},
 	}
 	if slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, "gorun bench ") }) {
@@ -208,7 +212,7 @@ func blocks(t *testing.T, document string) []string {
 func TestDocumentsNameWhatExists(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)
-	flags := map[string]bool{"--help": true, "--physcpubind": true} // the latter is numactl's
+	flags := map[string]bool{"--help": true, "--physcpubind": true, "--log-prefix": true} // of numactl and pgbench
 	root := newRoot(defaultEnv())
 	forEach(root, func(cmd *cobra.Command) {
 		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(cmd.LocalFlags().FlagUsages(), -1) {

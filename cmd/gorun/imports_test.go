@@ -33,13 +33,14 @@ const mayImport = `
 	fleet               catalog column cpuset experiment hint linux matrix measure metrics placement primes render render/chart render/term render/view report result shell stats table topology units
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
 	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
-	guardian            child cpuset linux
+	guardian            child cpuset linux program
 	hint
 	journal             column cpuset hint lazy matrix result
 	launch              child hint linux perf placement result shell sysfs topology
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
+	live                catalog column command cpuset experiment guardian hint launch lazy linux metrics placement program result shell stats table topology units
 	load                child cpuset linux placement
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
@@ -51,6 +52,8 @@ const mayImport = `
 	pair                bytesize catalog child column cpuset csrc experiment hint linux matrix measure process render/view result table topology
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf sysfs
+	program             cgroup cpuset hint linux perf sysfs
+	program/programtest cpuset linux
 	primes              catalog column cpuset experiment hint linux measure placement result units
 	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests

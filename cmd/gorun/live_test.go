@@ -160,8 +160,10 @@ func TestLiveServerEnds(t *testing.T) {
 		kills bool
 		says  string
 	}{
-		"load":  {func(pid string) string { return "sh -c 'for i in $(seq 200); do echo rate=5; sleep 0.01; done; exit 3'" }, nil, false, "the load ended with exit code 3"},
-		"abort": {func(pid string) string { return programtest.Load(t, "rates", pid) }, []string{"--abort-if", "metric>10"}, false, "--abort-if metric>10: it was"},
+		"load": {func(pid string) string {
+			return "sh -c 'for i in $(seq 200); do echo rate=5; sleep 0.01; done; exit 3'"
+		}, nil, false, "the load ended with exit code 3"},
+		"abort":   {func(pid string) string { return programtest.Load(t, "rates", pid) }, []string{"--abort-if", "metric>10"}, false, "--abort-if metric>10: it was"},
 		"program": {func(pid string) string { return "sh -c 'while :; do echo rate=5; sleep 0.01; done'" }, nil, true, "it has ended"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ type Found struct {
 	// program in one setting.
 	FirstColumns []result.Column
 	Few          error
-	Plan func(*result.Plan) // adds the source's own part to a plan; nil: none
+	Plan         func(*result.Plan) // adds the source's own part to a plan; nil: none
 
 	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.
 	Alone []result.Warning

@@ -16,7 +16,9 @@ const programKind = "program"
 
 // HoldProgram makes the guardian put back what a program had, before it is switched. path is the file with the same state, which is
 // for the case that the guardian is killed too, and which ends with the step; "": there is none.
-func (g *Guardian) HoldProgram(s *program.Saved, path string) error { return g.add(programKind, path, programState{s}) }
+func (g *Guardian) HoldProgram(s *program.Saved, path string) error {
+	return g.add(programKind, path, programState{s})
+}
 
 // UndoProgram puts back what the program had. notes are those of program.Saved.PutBack.
 func (g *Guardian) UndoProgram(s *program.Saved, path string) (notes []string, err error) {

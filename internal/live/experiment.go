@@ -32,10 +32,8 @@ func Of(source *Source) experiment.Experiment {
 			Short: "Compare placements for a program that keeps running, such as a server",
 			Long: "The threads of the program are switched between settings in blocks of time, in a random order, and each setting is\n" +
 				"judged against the first one. Before each block another setting is given briefly, so that all blocks follow a\n" +
-				"switch; then the program settles, for --washout, and is measured, for --block. In the end, and also if gorun is\n" +
-				"killed, each thread has again what it had.\n\n" +
-				"A figure is found in the lines of --load, a load generator, or at --metric-url, a Prometheus endpoint; process:NAME\n" +
-				"is a figure of the program's threads. gorun help server has a whole example.",
+				"switch; then the program settles and is measured. At the end, also if gorun is killed, each thread has again what\n" +
+				"it had. gorun help server has a whole example.",
 			Example: "  gorun live --pid 4711 --vary placement=as-is,one-cpu --dry-run\n" +
 				"  gorun live --pid 4711 --children --vary placement=unbound,one-llc --metric 'rps=([0-9.]+)' --better higher --load './client'\n" +
 				"  gorun live --unit nginx --vary placement=as-is,node:0 --metric-url http://localhost:9113/metrics \\\n" +
@@ -115,6 +113,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if set.Nodes, err = m.SelectMemory(f.nodes); err != nil {
 			return r, hint.Flag("mems", f.nodes, err)
 		}
+		set.Pages = f.source.pages
 	}
 	s := launch.CommandSetting{Setting: placement.Setting{CPUs: set.CPUs, Nice: f.nice, Sched: f.sched}}
 	if !set.Nodes.Empty() {

@@ -24,14 +24,7 @@ type Figures struct {
 	Long          *float64 `json:"long_ratio,omitempty" figure:"number,verbose" label:"second half of a long block" is:"The first --metric in the second half of a longer block in the same setting, over that in the first half: far from 1 where the program settles slowly."`
 }
 
-var columns = column.Join(column.List{wall}, column.Of[Figures]())
-
-// wall is the length of a block.
-var wall = func() column.Column {
-	c := column.Wall
-	c.Label, c.Meaning = "block", "The measured length of the block."
-	return c
-}()
+var columns = column.Join(column.List{column.Wall}, column.Of[Figures]())
 
 // metrics returns where the judged figures are kept, in the order of --metric.
 func (f *Figures) metrics() []**float64 {

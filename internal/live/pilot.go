@@ -210,4 +210,3 @@ func (s *sampler) followsMask() string {
 	}
 	return ""
 }
-

@@ -71,19 +71,19 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringArrayVar(&s.vary, "vary", nil, "compare these `settings`, the first is the baseline: placement=as-is,one-cpu; nice=0,5;\n"+
 		"sched=other,batch; mems=0,1 (repeatable: all combinations)")
 	set.DurationVar(&s.block, "block", defaultBlock, "time in which a setting is measured")
-	set.DurationVar(&s.washout, "washout", defaultWashout, "time after a switch that is not measured (default: what a pilot finds, at least 200ms)")
+	set.DurationVar(&s.washout, "washout", defaultWashout, "time after a switch that is not measured; without it, longer where a pilot finds so")
 	set.StringVar(&s.abort, "abort-if", "", "put everything back and stop when a figure is beyond a bound: a `condition` such as 'metric>5'")
 	set.Group("Blocks")
-	set.Several(&s.metric, "metric", "a `figure` to judge: a regex for lines of --load with one group (the figure of a line) or none\n"+
-		"(matching lines a second), a metric of --metric-url, or process:cpu, run-queue, switches, migrations (repeatable)")
+	set.Several(&s.metric, "metric", "a `figure` to judge: a regex for lines of --load with a group (the figure of a line)\n"+
+		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable)")
 	set.Several(&s.better, "better", "the better `direction` of the figures, for all or for each: "+result.Lower+" or "+result.Higher)
-	set.StringVar(&s.url, "metric-url", "", "a Prometheus endpoint of the program: NAME{label=\"value\"}, a gauge or the rate of a counter,\n"+
-		"or histogram_quantile(0.99, NAME)")
-	set.StringVar(&s.load, "load", "", "a load generator, a `command` that runs throughout; its lines give figures")
+	set.StringVar(&s.url, "metric-url", "", "a Prometheus endpoint at this `URL`, whose metrics are NAME{label=\"value\"}: a gauge,\n"+
+		"the rate of a counter, or histogram_quantile(0.99, NAME)")
+	set.StringVar(&s.load, "load", "", "a load generator: a `command` that runs throughout")
 	set.StringVar(&s.log, "load-log", "", "the figures are in lines that the load appends to these `files` (a pattern)")
 	set.BoolVar(&s.perBlock, "load-per-block", false, "run the load once in each block, which ends with it; the figure is in its whole output")
 	set.Group("Figures")
-	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if", "restore", "mems", "sched", "nice", "placement", "resume", "fail-on")
+	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if", "restore")
 	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &s.block, "block", time.Millisecond, math.MaxInt64)
 	experiment.Bound(set, &s.washout, "washout", 0, math.MaxInt64)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -139,23 +140,20 @@ func readThread(pid, tid int) (Thread, error) {
 
 // saveGroup records the files of a cpuset that the settings change.
 func (s *Saved) saveGroup(g *groupSet, settings []Setting) error {
-	for _, of := range []struct {
-		path string
-		set  func(Setting) cpuset.Set
-	}{
-		{g.cpus, func(s Setting) cpuset.Set { return s.CPUs }},
-		{g.nodes, func(s Setting) cpuset.Set { return s.Nodes }},
-	} {
-		f := File{Path: of.path}
+	for _, path := range []string{g.migrate, g.cpus, g.nodes} {
+		f := File{Path: path}
 		for _, setting := range settings {
-			if set := of.set(setting); !set.Empty() {
-				f.Given = append(f.Given, set.String())
+			if text := g.text(path, setting); text != "" {
+				f.Given = append(f.Given, text)
 			}
 		}
 		if len(f.Given) == 0 {
 			continue
 		}
-		text, err := os.ReadFile(of.path)
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) && path == g.migrate {
+			continue // version 2 always moves pages
+		}
 		if err != nil {
 			return err
 		}
@@ -252,7 +250,7 @@ func (s *Saved) PutBack() (notes []string, err error) {
 		return nil, nil
 	}
 	var errs []error
-	for _, f := range s.Files {
+	for _, f := range slices.Backward(s.Files) { // pages move back before they stay
 		left, err := f.putBack()
 		if err != nil && !linux.Gone(err) {
 			errs = append(errs, err)

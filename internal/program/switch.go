@@ -19,7 +19,8 @@ type Setting struct {
 	CPUs  cpuset.Set   `json:"cpus"`
 	Nice  *int         `json:"nice,omitempty"`
 	Sched *linux.Sched `json:"sched,omitempty"`
-	Nodes cpuset.Set   `json:"nodes"` // memory nodes, which only a cpuset has
+	Nodes cpuset.Set   `json:"nodes"`           // memory nodes, which only a cpuset has
+	Pages bool         `json:"pages,omitempty"` // the pages that it has follow the nodes
 }
 
 // String returns the setting in the words of the flags.
@@ -53,8 +54,21 @@ type Switcher struct {
 	online cpuset.Set // masks may have others, which the kernel does not show
 }
 
-// groupSet are the files of a cpuset.
-type groupSet struct{ cpus, nodes string }
+// groupSet are the files of a cpuset (cpuset(7); cgroup-v2.rst, "Cpuset"). In version 2 there is none for migrate.
+type groupSet struct{ cpus, nodes, migrate string }
+
+// text returns what a setting writes into a file; "": nothing.
+func (g *groupSet) text(path string, s Setting) string {
+	switch {
+	case path == g.cpus:
+		return s.CPUs.String()
+	case path == g.nodes:
+		return s.Nodes.String()
+	case s.Pages:
+		return "1"
+	}
+	return ""
+}
 
 // NewSwitcher returns the switcher of a program, by the cpuset of its control group where that may be written, and else thread by
 // thread. The settings are all that it will be given. It changes nothing yet.
@@ -77,7 +91,7 @@ func NewSwitcher(p *Program, settings []Setting) (*Switcher, error) {
 
 // openGroupSet returns the cpuset of a control group; nil: it has none that may be written.
 func openGroupSet(dir string) *groupSet {
-	g := &groupSet{filepath.Join(dir, "cpuset.cpus"), filepath.Join(dir, "cpuset.mems")}
+	g := &groupSet{filepath.Join(dir, "cpuset.cpus"), filepath.Join(dir, "cpuset.mems"), filepath.Join(dir, "cpuset.memory_migrate")}
 	for _, path := range []string{g.cpus, g.nodes} {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -128,12 +142,9 @@ func (s *Switcher) Give(to Setting) (threads int, took time.Duration, err error)
 // writeGroup writes the cpuset of a setting.
 func (s *Switcher) writeGroup(to Setting) error {
 	for _, file := range s.saved.Files {
-		text := file.Before
-		switch {
-		case file.Path == s.group.cpus && !to.CPUs.Empty():
-			text = to.CPUs.String()
-		case file.Path == s.group.nodes && !to.Nodes.Empty():
-			text = to.Nodes.String()
+		text := s.group.text(file.Path, to)
+		if text == "" {
+			text = file.Before
 		}
 		if err := writeFile(file.Path, text); err != nil {
 			return err

@@ -1,0 +1,140 @@
+package live
+
+import (
+	"context"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/experiment"
+	"gorun/internal/result"
+)
+
+func TestParseTime(t *testing.T) {
+	for text, want := range map[string]int64{"12.5": 12_500_000, "12 000345": 12_000_345, "12": 12_000_000, "1.1234567": 1_123_456} {
+		at, err := parseTime(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, at.UnixMicro(), text)
+	}
+	_, err := parseTime("noon")
+	require.ErrorContains(t, err, `the group time matches "noon"`)
+}
+
+// lines is a load whose lines arrived every 10 ms.
+func lines(texts ...string) *load {
+	l := &load{wake: make(chan struct{}), part: map[string][]byte{}, ended: make(chan struct{})}
+	for i, text := range texts {
+		l.add("", []byte(text), edgeAt(10*(i+1)))
+	}
+	return l
+}
+
+// edgeAt is a moment, in ms after the start.
+func edgeAt(ms int) edge {
+	after := time.Duration(ms) * time.Millisecond
+	return edge{after, time.UnixMilli(0).Add(after)}
+}
+
+func TestFiguresOfLines(t *testing.T) {
+	l := lines("rate=1\n", "rate=", "3\rother\r", "\n\nrate=1,005\n", "rate=x\n")
+	for _, c := range []struct {
+		re       string
+		from, to int
+		want     float64
+		fails    string
+	}{
+		{"rate=([0-9,.]+)", 0, 30, 2, ""},
+		{"rate=([0-9,.]+)", 10, 40, 504, ""}, // a line at the beginning is of the time before
+		{"rate=[0-9]", 0, 40, 75, ""},
+		{"other", 0, 100, 10, ""},
+		{"rate=(.*)", 40, 50, 0, `"x" is not a decimal number`},
+		{"missing", 0, 50, 0, "no line of the load in the block matches"},
+	} {
+		got, err := l.figure(regexp.MustCompile(c.re), edgeAt(c.from), edgeAt(c.to))
+		if c.fails != "" {
+			require.ErrorContains(t, err, c.fails)
+			continue
+		}
+		require.NoError(t, err)
+		assert.InDelta(t, c.want, got, 1e-9, c.re)
+	}
+	at, err := l.await(t.Context(), regexp.MustCompile("rate"), edgeAt(11))
+	require.NoError(t, err)
+	assert.Equal(t, edgeAt(30), at)
+	l.err = context.Canceled
+	close(l.ended)
+	_, err = l.await(t.Context(), regexp.MustCompile("missing"), edgeAt(0))
+	require.ErrorContains(t, err, "the load ended because")
+	assert.True(t, experiment.IsOver(err))
+}
+
+// Lines with their own times are of these times, however late they arrived.
+func TestLinesWithTimes(t *testing.T) {
+	l := lines("", "", "", "a 0.005\na 0.015\na 0.025\na 0.045\n")
+	re := regexp.MustCompile(`a (?P<time>[0-9.]+)`)
+	got, err := l.figure(re, edgeAt(10), edgeAt(30))
+	require.NoError(t, err)
+	assert.InDelta(t, 2/0.02, got, 1e-9)
+	at, err := l.await(t.Context(), re, edgeAt(30))
+	require.NoError(t, err)
+	assert.Equal(t, time.UnixMilli(45), at.wall)
+}
+
+func TestSettling(t *testing.T) {
+	steady := []float64{100, 101, 99, 100, 100.5, 99.5, 100, 101, 99, 100}
+	assert.Equal(t, 0, settling(steady))
+	assert.Equal(t, 3, settling(append([]float64{50, 70, 80}, steady...)))
+	assert.Equal(t, 0, settling(steady[:3]), "too short to say")
+	rising := []float64{10, 10, 10, 10, 10, 100, 101, 99, 100, 100}
+	assert.Equal(t, 5, settling(rising), "not settled in the first half")
+}
+
+func TestParseMetrics(t *testing.T) {
+	parse := func(s Source) (Source, error) { err := s.parseMetrics(); return s, err }
+	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher\nlower\nhigher", load: "x", url: "http://h/"})
+	require.NoError(t, err)
+	assert.Equal(t, result.Higher, s.compared.Better)
+	assert.NotNil(t, s.metrics[0].lines)
+	assert.NotNil(t, s.metrics[1].own)
+	assert.NotNil(t, s.metrics[2].series)
+	s, err = parse(Source{metric: "process:cpu"})
+	require.NoError(t, err)
+	assert.Equal(t, result.Lower, s.compared.Better, "known")
+	for _, c := range []struct {
+		s    Source
+		says string
+	}{
+		{Source{}, "no figure is named"},
+		{Source{metric: "x", better: "lower"}, "there is no load whose lines it matches"},
+		{Source{metric: "x", load: "x"}, "needs to know whether a lower or a higher figure is better"},
+		{Source{metric: "process:x"}, "there is no figure process:x"},
+		{Source{metric: "(a)(b)", load: "x", better: "lower"}, "it has 2 groups"},
+		{Source{metric: "(", load: "x", better: "lower"}, "missing closing )"},
+		{Source{metric: "histogram_quantile(2, x)", url: "http://h/"}, "a quantile is between 0 and 1"},
+		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a quantile of a histogram says nothing alone"},
+		{Source{metric: "rate(x)", url: "http://h/", better: "lower"}, "selects no metric"},
+		{Source{metric: "a\nb\nc\nd\ne", load: "x", better: "lower"}, "at most 4"},
+		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better is given 3 times, for 2 metrics"},
+	} {
+		_, err := parse(c.s)
+		assert.ErrorContains(t, err, c.says)
+	}
+}
+
+func TestParseAbort(t *testing.T) {
+	s := Source{abort: "metric>5.5"}
+	require.NoError(t, s.parseAbort())
+	sample := func(figure float64) *result.Sample {
+		return &result.Sample{Values: result.FiguresOf(&Figures{Metric: &figure})}
+	}
+	assert.True(t, s.abortIf.holds(sample(6)))
+	assert.False(t, s.abortIf.holds(sample(5)))
+	assert.False(t, condition{}.holds(sample(6)))
+	for text, says := range map[string]string{"metric": "a column, < or >, and a number", "x>1": "there is no column x", "metric>a": "is no number"} {
+		s := Source{abort: text}
+		assert.ErrorContains(t, s.parseAbort(), says)
+	}
+}

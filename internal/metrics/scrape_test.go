@@ -1,0 +1,97 @@
+package metrics
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseSelector(t *testing.T) {
+	for text, want := range map[string]Selector{
+		"up":                       {"up", map[string]string{}},
+		`a_total{x="1",y="b \"c"}`: {"a_total", map[string]string{"x": "1", "y": `b "c`}},
+	} {
+		s, err := ParseSelector(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, s)
+	}
+	for _, text := range []string{"", "rate(x)", "a b", "a{", "x 1\ny"} {
+		_, err := ParseSelector(text)
+		assert.Error(t, err, text)
+	}
+}
+
+// page is a page of metrics after n requests, of which half were fast.
+func page(n int) string {
+	return fmt.Sprintf(`# TYPE asked_total counter
+asked_total{code="200",path="/"} %d
+asked_total{code="200",path="/b"} %d
+asked_total{code="500",path="/"} 1
+# TYPE waiting gauge
+waiting 3
+untyped_total %[1]d
+# TYPE took histogram
+took_bucket{le="0.1"} %[3]d
+took_bucket{le="0.5"} %[1]d
+took_bucket{le="+Inf"} %[1]d
+took_sum 7
+took_count %[1]d
+`, 4*n, n, 2*n)
+}
+
+func TestScrapeAnother(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, page(int(asked.Add(1))))
+	}))
+	defer server.Close()
+	e, err := NewEndpoint(server.URL)
+	require.NoError(t, err)
+	defer e.Close()
+	from, err := e.Scrape(t.Context())
+	require.NoError(t, err)
+	to, err := e.Scrape(t.Context())
+	require.NoError(t, err)
+	seconds := to.At().Sub(from.At()).Seconds()
+	for text, want := range map[string]float64{
+		`asked_total{code="200"}`: 5 / seconds,
+		"asked_total":             5 / seconds,
+		"untyped_total":           4 / seconds,
+		"took_count":              4 / seconds,
+		"took_sum":                0,
+		"waiting":                 3,
+	} {
+		s, err := ParseSelector(text)
+		require.NoError(t, err)
+		rate, err := Rate(from, to, s)
+		require.NoError(t, err, text)
+		assert.InEpsilon(t, 1+want, 1+rate, 1e-6, text)
+	}
+	took, err := ParseSelector("took")
+	require.NoError(t, err)
+	for q, want := range map[float64]float64{0.25: 0.05, 0.5: 0.1, 0.75: 0.3} {
+		quantile, err := Quantile(from, to, took, q)
+		require.NoError(t, err)
+		assert.InDelta(t, want, quantile, 1e-9)
+	}
+	_, err = Rate(to, from, took)
+	require.ErrorIs(t, err, ErrRestarted)
+	_, err = Quantile(from, from, took, 0.5)
+	require.ErrorContains(t, err, "no observation")
+	_, err = from.Find(Selector{Name: "waiting", Labels: map[string]string{"x": "1"}})
+	require.ErrorContains(t, err, `no series waiting{x="1"}`)
+	for _, address := range []string{"localhost:1", "ftp://x", "http://"} {
+		_, err := NewEndpoint(address)
+		assert.Error(t, err, address)
+	}
+	missing, err := NewEndpoint(server.URL + "\x00")
+	if err == nil {
+		_, err = missing.Scrape(t.Context())
+	}
+	require.Error(t, err)
+}
