@@ -127,9 +127,13 @@ test: ## the tests that need only Go and a C compiler (2 min)
 test-live: ## tests with real processes, faults, kills and privileges; every command of the documents; installation (3 min)
 	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestLive' $(sort $(dir $(shell grep -rl '^func TestLive' --include='*_test.go' ./cmd ./csrc ./internal)))
 
+# Packages whose tests take minutes under the race detector and start no goroutine; of report, the server does.
+ONE_GOROUTINE = internal/matrix internal/report internal/stats internal/topology
+
 .PHONY: race
-race: ## the tests of make test under the race detector
-	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race ./...
+race: ## the tests of make test under the race detector, where there is more than one goroutine
+	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race $(filter-out $(ONE_GOROUTINE:%=\%/%),$(shell $(GO) list ./...))
+	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race -run 'Serve' ./internal/report
 
 # Conditions of make flaky, and which of the tests it runs, by a regular expression.
 CONDITIONS ?= quiet busy one-cpu half-cpu user
@@ -246,7 +250,7 @@ kubernetes: ## a real Kubernetes of two nodes runs the Job of gorun fleet templa
 	testdata/kubernetes/run
 
 .PHONY: ci-long
-ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, long fuzzing (1 h)
+ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, packages, long fuzzing (2 h)
 	$(MAKE) vm
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
@@ -254,7 +258,10 @@ ci-long: ## checks that take too long for .ci/run: a kernel build, the whole sel
 	$(MAKE) selftest
 	$(MAKE) slurm
 	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats
-	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestAllFlagValues$$' ./cmd/gorun
+	GORUN_TEST=$@ $(RUN_TESTS) -run '^(TestAllFlagValues|TestLiveServer.*)$$' ./cmd/gorun
+	$(MAKE) exec-test
+	$(MAKE) rivals
+	$(MAKE) dist-test
 	$(MAKE) fuzz
 
 .PHONY: power
