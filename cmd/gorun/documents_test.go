@@ -157,7 +157,8 @@ func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 	script := txtar.Archive{
 		Comment: []byte("chmod 755 before\nchmod 755 after\nchmod 755 load.sh\nchmod 755 client\n"),
 		Files: []txtar.File{
-			{Name: "before", Data: []byte("#!/bin/sh\n")}, {Name: "after", Data: []byte("#!/bin/sh\n")}, // builds
+			{Name: "before", Data: []byte("#!/bin/sh\n")},
+			{Name: "after", Data: []byte("#!/bin/sh\n")}, // builds
 			{Name: "load.sh", Data: []byte("#!/bin/sh\necho requests per second: 12\n")},
 			{Name: "client", Data: []byte("#!/bin/sh\nwhile echo requests per second: 12; do sleep 0.01; done\n")},
 		},

@@ -92,13 +92,6 @@ func PlacementOf(m experiment.Machine, name string) (Placement, error) {
 // lookup finds a placement by its name, also one that is like an earlier one, one of a device, one CPU of a
 // kind, a node or a cache, and CPUs by a selector or a kernel list.
 func (g scope) lookup(name string) (Placement, error) {
-	if name != "" && (strings.Contains(name, ":") || name[0] >= '0' && name[0] <= '9') {
-		ids, err := g.m.Select(name, g.cpus)
-		if err != nil {
-			return Placement{}, err
-		}
-		return g.settled(Placement{Name: name, CPUs: cpuset.Of(ids...), Words: "CPUs " + name}), nil
-	}
 	if of, ok := strings.CutPrefix(name, oneCPU+"-"); ok {
 		return g.placeOneOf(name, of)
 	}
@@ -106,6 +99,13 @@ func (g scope) lookup(name string) (Placement, error) {
 		if device, ok := strings.CutPrefix(name, k.selector+"-"); ok {
 			return g.placeByDevice(k, device)
 		}
+	}
+	if name != "" && (strings.Contains(name, ":") || name[0] >= '0' && name[0] <= '9') {
+		ids, err := g.m.Select(name, g.cpus)
+		if err != nil {
+			return Placement{}, err
+		}
+		return g.settled(Placement{Name: name, CPUs: cpuset.Of(ids...), Words: "CPUs " + name}), nil
 	}
 	for _, k := range kinds {
 		if k.name != name {

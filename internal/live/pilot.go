@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"debug/buildinfo"
-
 	"fmt"
 	"go/version"
 	"math"
