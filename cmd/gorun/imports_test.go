@@ -53,7 +53,7 @@ const mayImport = `
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf sysfs
 	program             cgroup cpuset hint linux perf sysfs
-	program/programtest cpuset linux
+	program/programtest cpuset linux tests
 	primes              catalog column cpuset experiment hint linux measure placement result units
 	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests

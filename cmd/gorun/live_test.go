@@ -250,6 +250,43 @@ func killed(t *testing.T, times int) {
 	assert.Empty(t, left)
 }
 
+// A server in a control group that is restarted costs a block, and not the run.
+func TestLiveServerRestarted(t *testing.T) {
+	tests.Live(t)
+	tests.Root(t)
+	a, b, _ := two(t)
+	dir := programtest.Group(t)
+	join := func(pid int) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0))
+	}
+	first := programtest.Start(t, "threads", "2")
+	join(first.Process.Pid)
+	state := t.TempDir()
+	journal := filepath.Join(t.TempDir(), "run.jsonl")
+	cmd := liveCommand(t, state, "--cgroup", dir, "--vary", "placement="+a+","+b, "--metric", "rate", "--better", "higher", "--block", "50ms",
+		"--washout", "10ms", "--samples", "20", "--out", journal, "--load", "sh -c 'while echo rate; do sleep 0.01; done'")
+	out := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	require.NoError(t, cmd.Start())
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
+	tests.Await(t, "sample", func() bool {
+		text, _ := os.ReadFile(journal)
+		return bytes.Contains(text, []byte(`{"sample"`))
+	})
+	require.NoError(t, first.Process.Kill())
+	_, _ = first.Process.Wait()
+	tests.Pause(100 * time.Millisecond)
+	second := programtest.Start(t, "threads", "2")
+	join(second.Process.Pid)
+	require.NoError(t, tests.Receive(t, "end", over), out.String())
+	assert.Contains(t, out.String(), "20 rounds · 60 samples")
+	text, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"control group `+dir+`: it has ended"`)
+	assert.True(t, inherited(t)(second.Process.Pid))
+}
+
 // falseClaims runs A against B, equal but for what a load is told to plant, many times, and counts the claims.
 func falseClaims(t *testing.T, times int, placements string, plant ...string) (claimed int, warned int) {
 	t.Helper()

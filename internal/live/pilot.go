@@ -24,8 +24,8 @@ const (
 	pilotHold  = 2 * time.Second
 	pilotSlice = 100 * time.Millisecond
 	leastHold  = 8 // slices
-	// A figure is settled when it and the next one are within this many typical deviations of the second half, or within this share.
-	settledMADs  = 4
+	// A figure is settled when it and the next one are as near to the middle of the second half as those of the second half are, or
+	// within this share.
 	settledShare = 0.05
 	// A counter that grows in fewer of the slices than this is written at intervals, of which a block must have several.
 	steadyShare   = 0.6
@@ -34,7 +34,17 @@ const (
 
 // pilot finds how long the program takes to settle after a switch, and whether blocks are long enough for its counters.
 func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err error) {
-	if procs := s.followsMask(); procs != "" && !s.given.washout() {
+	procs := s.followsMask()
+	if procs != "" && s.endpoint != nil {
+		if scrape, err := s.endpoint.Scrape(ctx); err == nil {
+			_, err := scrape.Find(goProcs)
+			s.follows = err == nil
+		}
+	}
+	switch {
+	case s.follows:
+		s.afterFollowed = s.washout
+	case procs != "" && !s.given.washout():
 		s.washout = goWashout
 		warnings = append(warnings, result.Warning{
 			Code: "go-washout", Message: fmt.Sprintf("--washout is %v: GOMAXPROCS of %s follows its CPUs once a second", goWashout, procs),
@@ -80,6 +90,32 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		})
 	}
 	return warnings, nil
+}
+
+// goProcs is GOMAXPROCS in the metrics of a Go program (the Go collector of client_golang).
+var goProcs = metrics.Selector{Name: "go_sched_gomaxprocs_threads"}
+
+// followPatience is longer than the runtime takes to notice other CPUs.
+const followPatience = 3 * time.Second
+
+// followed waits until GOMAXPROCS of a Go program has followed a setting with CPUs.
+func (s *sampler) followed(ctx context.Context, to program.Setting) error {
+	if !s.follows || to.CPUs.Empty() {
+		return nil
+	}
+	for end := now().at + followPatience; now().at < end; {
+		scrape, err := s.endpoint.Scrape(ctx)
+		if err != nil {
+			return err
+		}
+		if procs, err := scrape.Find(goProcs); err != nil || int(procs.Value) == to.CPUs.Len() {
+			return err
+		}
+		if err := s.sleep(ctx, now().at+20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("GOMAXPROCS of the program has not followed its %d CPUs within %v", to.CPUs.Len(), followPatience)
 }
 
 // holding gives the program a setting, and returns the first judged figure of the slices that follow, and their length. steps counts the
@@ -136,11 +172,10 @@ func settling(series []float64) int {
 	}
 	steady := series[len(series)/2:]
 	middle := stats.Median(steady)
-	deviations := make([]float64, len(steady))
-	for i, figure := range steady {
-		deviations[i] = math.Abs(figure - middle)
+	band := settledShare * math.Abs(middle)
+	for _, figure := range steady {
+		band = max(band, math.Abs(figure-middle))
 	}
-	band := max(settledMADs*stats.Median(deviations), settledShare*math.Abs(middle))
 	within := func(i int) bool { return math.Abs(series[i]-middle) <= band }
 	for i := range len(series) / 2 {
 		if within(i) && within(i+1) {

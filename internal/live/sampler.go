@@ -37,6 +37,9 @@ type sampler struct {
 	endpoint *metrics.Endpoint
 	procs    int // GOMAXPROCS of gorun before; 0: unchanged
 
+	follows       bool          // the program is one of Go whose GOMAXPROCS follows its CPUs, and its endpoint has it
+	afterFollowed time.Duration // the washout after GOMAXPROCS has followed
+
 	blocks int       // that were measured
 	longs  []float64 // ratios of the halves of long blocks
 	over   error     // why no further sample can be taken
@@ -156,6 +159,9 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err
 	case errors.Is(err, program.ErrEnded) && s.program.Group == "":
 		err = experiment.Over(fmt.Errorf("%v: %w", s.program.Who, err))
 	case err != nil && !experiment.IsOver(err) && ctx.Err() == nil:
+		if errors.Is(err, program.ErrEnded) {
+			err = fmt.Errorf("%v: %w", s.program.Who, err)
+		}
 		s.awaitBack(ctx)
 	}
 	if experiment.IsOver(err) {
@@ -209,7 +215,10 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	if err := s.readBack(sample); err != nil {
 		return err
 	}
-	if err := s.sleep(ctx, begun+s.washout); err != nil {
+	if err := s.followed(ctx, c.Setting); err != nil {
+		return err
+	}
+	if err := s.sleep(ctx, max(begun+s.washout, linux.Monotonic()+s.afterFollowed)); err != nil {
 		return err
 	}
 	b, err := s.measure(ctx, nil, s.block, figures)

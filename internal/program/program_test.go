@@ -227,7 +227,7 @@ func TestRestorable(t *testing.T) {
 func TestGroup(t *testing.T) {
 	tests.Root(t)
 	one, two := twoOf(t)
-	dir := makeGroup(t)
+	dir := programtest.Group(t)
 	pid := programtest.Start(t, "churn", "4").Process.Pid
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0))
 	file := filepath.Join(dir, "cpuset.cpus")
@@ -250,31 +250,4 @@ func TestGroup(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(before), string(after))
 	requireMasks(t, pid, had(t))
-}
-
-// makeGroup makes a control group with all CPUs, of the controller cpuset of version 1 or 2.
-func makeGroup(t *testing.T) string {
-	t.Helper()
-	for _, mount := range []string{"/sys/fs/cgroup/cpuset", "/sys/fs/cgroup"} {
-		dir := filepath.Join(mount, "gorun-test-"+strconv.Itoa(os.Getpid()))
-		if _, err := os.Stat(filepath.Join(mount, "cpuset.cpus.effective")); err != nil {
-			if _, err := os.Stat(filepath.Join(mount, "cpuset.cpus")); err != nil {
-				continue
-			}
-		}
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			continue
-		}
-		t.Cleanup(func() { tests.Await(t, "empty group", func() bool { return os.Remove(dir) == nil }) })
-		for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
-			if text, err := os.ReadFile(filepath.Join(mount, name)); err == nil {
-				require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0))
-			}
-		}
-		if openGroupSet(dir) != nil {
-			return dir
-		}
-	}
-	t.Skip("needs the controller cpuset")
-	return ""
 }

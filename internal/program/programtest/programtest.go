@@ -3,6 +3,7 @@ package programtest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -23,6 +25,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/tests"
 )
 
 // variable makes a test binary one of the programs: its value has the words of run.
@@ -195,4 +198,30 @@ func rates(pid int, words []string) {
 		fmt.Printf("rate=%.3f\n", rate)
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// Group makes a control group with all CPUs, of the controller cpuset of version 1 or 2. It is removed at the end of the test, when the
+// programs in it have ended.
+func Group(t testing.TB) string {
+	t.Helper()
+	for _, mount := range []string{"/sys/fs/cgroup/cpuset", "/sys/fs/cgroup"} {
+		dir := filepath.Join(mount, fmt.Sprintf("gorun-test-%d", os.Getpid()))
+		if os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() { tests.Await(t, "empty group", func() bool { return os.Remove(dir) == nil }) })
+		var failed error
+		for name, effective := range map[string]string{"cpuset.cpus": "cpuset.cpus.effective", "cpuset.mems": "cpuset.mems.effective"} {
+			text, err := os.ReadFile(filepath.Join(mount, effective))
+			if err != nil { // version 1
+				text, err = os.ReadFile(filepath.Join(mount, name))
+			}
+			failed = errors.Join(failed, err, os.WriteFile(filepath.Join(dir, name), text, 0))
+		}
+		if failed == nil {
+			return dir
+		}
+	}
+	t.Skip("needs the controller cpuset")
+	return ""
 }
