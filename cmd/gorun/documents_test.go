@@ -208,7 +208,7 @@ func blocks(t *testing.T, document string) []string {
 func TestDocumentsNameWhatExists(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)
-	flags := map[string]bool{"--help": true, "--physcpubind": true} // the latter is numactl's
+	flags := map[string]bool{"--help": true, "--physcpubind": true, "--cpuset-cpus": true, "--cpuset-mems": true} // numactl's, Docker's
 	root := newRoot(defaultEnv())
 	forEach(root, func(cmd *cobra.Command) {
 		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(cmd.LocalFlags().FlagUsages(), -1) {

@@ -62,7 +62,7 @@ const mayImport = `
 	render/view         column cpuset lazy render/term result shell stats table units
 	report              apply column experiment journal matrix render render/chart render/term render/view result shell table units
 	result              hint lazy stats
-	run                 catalog cgroup child column cpuset experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
+	run                 apply catalog cgroup child column cpuset experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
 	sysfs               cpuset

@@ -17,6 +17,7 @@ type Way struct {
 	Usage string
 	// Before: the line comes before the words of the program's command.
 	Before bool
+	head   string // a line before the others
 	of     func(s Setting) text
 	kept   kept
 	brief  func(l *result.Lines) string // what a table has in place of the lines; nil: a table has the lines
@@ -108,12 +109,18 @@ func Lines(s Setting) (l result.Lines) {
 }
 
 // Lines returns the lines of a way, ready to be pasted; none: the way cannot apply the setting, or nothing needs to be set.
-func (w Way) Lines(l *result.Lines) []string { return w.kept.get(l) }
+func (w Way) Lines(l *result.Lines) []string {
+	lines := w.kept.get(l)
+	if w.head != "" && len(lines) > 0 {
+		lines = append([]string{w.head}, lines...)
+	}
+	return lines
+}
 
 // Brief returns what a table shows of a way.
 func (w Way) Brief(l *result.Lines) []string {
 	if w.brief == nil {
-		return w.Lines(l)
+		return w.kept.get(l)
 	}
 	if text := w.brief(l); text != "" {
 		return []string{text}

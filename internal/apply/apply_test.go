@@ -85,7 +85,7 @@ func TestWays(t *testing.T) {
 			l := Lines(Setting{CommandSetting: s})
 			got := map[string]string{}
 			for _, w := range Ways {
-				text := strings.Join(w.Lines(&l), " ")
+				text := strings.TrimPrefix(strings.Join(w.Lines(&l), " "), "[Service] ")
 				if lacks := l.Lacks[w.Name]; lacks != "" {
 					text = strings.TrimSpace(text + " ! " + lacks)
 				}

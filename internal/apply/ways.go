@@ -25,7 +25,7 @@ var Ways = [...]Way{
 		kept: line(func(l *result.Lines) *string { return &l.Numactl }),
 	},
 	{
-		Name: "systemd", Usage: "lines for the [Service] section of a unit", of: bySystemd,
+		Name: "systemd", Usage: "the [Service] section of a unit", head: "[Service]", of: bySystemd,
 		kept: lines(func(l *result.Lines) *[]string { return &l.Systemd }),
 	},
 	{

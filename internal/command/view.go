@@ -14,7 +14,7 @@ import (
 // shown is how runs of `gorun exec` are shown.
 var shown = experiment.View{
 	Tables: tables, Plan: planTables,
-	Answer: answer, Placed: userCommand,
+	Answer: answer, Placed: userCommand, Recommended: recommended,
 	Derived: failures, Found: "How often the commands failed",
 }
 
