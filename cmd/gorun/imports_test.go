@@ -23,7 +23,7 @@ const mayImport = `
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
-	command             apply catalog column cpuset dedicate experiment guardian hint launch lazy linux matrix measure placement render/view result shell stats table topology units
+	command             apply catalog cgroup column cpuset dedicate experiment guardian hint launch lazy linux matrix measure placement render/view result shell stats table topology units
 	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats table topology units
 	cpuset
 	csrc                hint

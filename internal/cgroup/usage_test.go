@@ -62,3 +62,18 @@ func TestCPUSeconds(t *testing.T) {
 		})
 	}
 }
+
+// The processes of a group, and of those below it; a group of threads has no list, and its processes are those above it.
+func TestProcesses(t *testing.T) {
+	fsys := host(
+		"sys/fs/cgroup/a/cgroup.procs", "5\n6\n", "sys/fs/cgroup/a/b/c/cgroup.procs", "70\n", "sys/fs/cgroup/a/d/cpu.stat", "usage_usec 5\n",
+		"sys/fs/cgroup/e/cgroup.procs", "8\n", "sys/fs/cgroup/wrong/cgroup.procs", "x\n",
+	)
+	pids, err := Processes(fsys, "sys/fs/cgroup/a")
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []int{5, 6, 70}, pids)
+	_, err = Processes(fsys, "sys/fs/cgroup/gone")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = Processes(fsys, "sys/fs/cgroup/wrong")
+	require.ErrorIs(t, err, sysfs.ErrMalformed)
+}
