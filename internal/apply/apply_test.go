@@ -65,7 +65,7 @@ func TestWays(t *testing.T) {
 			"kubernetes": `env: - {name: GOMAXPROCS, value: "3"}`,
 		}},
 		"nice 5, sched batch": {placement.Setting{Nice: &nice, Sched: &sched}, 0, map[string]string{
-			"gorun": "gorun exec --nice 5 --sched batch --", "taskset": "nice -n 5 chrt --batch 0", "systemd": "Nice=5 CPUSchedulingPolicy=batch",
+			"gorun": "gorun exec --nice 5 --sched batch --", "taskset": "nice -n 5 chrt --batch 0 ! nice adds to the nice value that the shell has", "systemd": "Nice=5 CPUSchedulingPolicy=batch",
 			"docker": "! begin the command in the container with nice -n 5 chrt --batch 0", "kubernetes": "! begin the command in the container with nice -n 5 chrt --batch 0",
 		}},
 		"cpus 1, sched fifo:10": {placement.Setting{CPUs: cpuset.Of(1), Sched: &realTime}, 0, map[string]string{
@@ -146,7 +146,8 @@ if os.Getenv("PLACED") == "" {
 	if _, _, err := unix.Syscall(unix.SYS_SET_MEMPOLICY, unix.MPOL_BIND, uintptr(unsafe.Pointer(&nodes)), 8*unsafe.Sizeof(nodes)); err != 0 {
 		log.Fatal(err)
 	}
-	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_IDLE, Flags: unix.SCHED_FLAG_KEEP_PARAMS}, 0); err != nil {
+	priority := int32(0)
+	if _, _, err := unix.Syscall(unix.SYS_SCHED_SETSCHEDULER, 0, unix.SCHED_IDLE, uintptr(unsafe.Pointer(&priority))); err != 0 {
 		log.Fatal(err)
 	}
 	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, -5); err != nil {

@@ -22,6 +22,9 @@ func byGo(s Setting) text {
 	}
 	var body []string
 	try := func(call string) { body = append(body, "if err := "+call+"; err != nil {", "\tlog.Fatal(err)", "}") }
+	system := func(call string) {
+		body = append(body, "if _, _, err := unix.Syscall(unix.SYS_"+call+"); err != 0 {", "\tlog.Fatal(err)", "}")
+	}
 	if !s.CPUs.Empty() {
 		body = append(body, "var cpus unix.CPUSet", "for _, cpu := range []int{"+numbers(s.CPUs.List())+"} {", "\tcpus.Set(cpu)", "}")
 		try("unix.SchedSetaffinity(0, &cpus)")
@@ -33,18 +36,13 @@ func byGo(s Setting) text {
 				"\tnodes.Set(node)", "}")
 			mask = "uintptr(unsafe.Pointer(&nodes)), 8*unsafe.Sizeof(nodes)"
 		}
-		body = append(body, fmt.Sprintf("if _, _, err := unix.Syscall(unix.SYS_SET_MEMPOLICY, unix.%s, %s); err != 0 {",
-			policies[s.Mempolicy].constant, mask), "\tlog.Fatal(err)", "}")
+		system(fmt.Sprintf("SET_MEMPOLICY, unix.%s, %s", policies[s.Mempolicy].constant, mask))
 	}
 	if s.Sched != nil {
 		policy, _, _ := strings.Cut(s.Sched.String(), ":")
-		fields := "Policy: unix." + policyConstants[policy]
-		if s.Sched.Priority > 0 {
-			fields += fmt.Sprintf(", Priority: %d", s.Sched.Priority)
-		} else {
-			fields += ", Flags: unix.SCHED_FLAG_KEEP_PARAMS" // the nice value
-		}
-		try("unix.SchedSetAttr(0, &unix.SchedAttr{" + fields + "}, 0)")
+		// sched_setscheduler(2) keeps the nice value; sched_setattr(2) would set it too.
+		body = append(body, fmt.Sprintf("priority := int32(%d)", s.Sched.Priority))
+		system("SCHED_SETSCHEDULER, 0, unix." + policyConstants[policy] + ", uintptr(unsafe.Pointer(&priority))")
 	}
 	if s.Nice != nil {
 		try(fmt.Sprintf("unix.Setpriority(unix.PRIO_PROCESS, 0, %d)", *s.Nice))
@@ -56,7 +54,7 @@ func byGo(s Setting) text {
 		return text{}
 	}
 	imports := "log, os, runtime, golang.org/x/sys/unix"
-	if s.Mempolicy != linux.MempolicyDefault && !s.Nodes.Empty() {
+	if !s.Nodes.Empty() || s.Sched != nil {
 		imports += ", unsafe"
 	}
 	environ := fmt.Sprintf("append(os.Environ(), %q", variable+"=1")

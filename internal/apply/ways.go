@@ -103,12 +103,16 @@ func scheduled(s Setting) (words []string) {
 // gomaxprocs is the variable of the environment.
 func gomaxprocs(s Setting) string { return "GOMAXPROCS=" + strconv.Itoa(s.GOMAXPROCS) }
 
-// joined returns words as one line, if there are any.
-func joined(words []string) text {
+// prefixed returns words as one line, if there are any, and what nice(1) does to the nice value if it is among them.
+func prefixed(s Setting, words []string) (t text) {
 	if len(words) == 0 {
-		return text{}
+		return t
 	}
-	return text{lines: []string{strings.Join(words, " ")}}
+	t.lines = []string{strings.Join(words, " ")}
+	if s.Nice != nil {
+		t.lacks = "nice adds to the nice value that the shell has"
+	}
+	return t
 }
 
 func byTaskset(s Setting) text {
@@ -121,7 +125,7 @@ func byTaskset(s Setting) text {
 	case !s.CPUs.Empty():
 		words = append(words, "taskset", "-c", s.CPUs.String())
 	}
-	return joined(words)
+	return prefixed(s, words)
 }
 
 // policies has the names of memory policies for other programs; "": the program has none.
@@ -151,7 +155,7 @@ func byNumactl(s Setting) text {
 	if options == nil {
 		return text{}
 	}
-	return joined(append(append(before(s), "numactl"), options...))
+	return prefixed(s, append(append(before(s), "numactl"), options...))
 }
 
 // bySystemd follows systemd.exec(5).
@@ -212,7 +216,7 @@ func byDocker(s Setting) (t text) {
 		words = append(words, "--env="+gomaxprocs(s))
 	}
 	if len(words) > 2 {
-		t = joined(words)
+		t.lines = []string{strings.Join(words, " ")}
 	}
 	t.lacks = inContainer(s)
 	return t
