@@ -14,9 +14,16 @@ import (
 
 // files hold the limit of a controller, in both versions of control groups.
 var files = map[string][]string{
-	"pids":   {"pids.max"},
-	"memory": {"memory.max", "memory.limit_in_bytes"},
-	"cpuset": {"cpuset.cpus"},
+	"pids":    {"pids.max"},
+	"memory":  {"memory.max", "memory.limit_in_bytes"},
+	"cpuset":  {"cpuset.cpus"},
+	"cpuacct": {"cpuacct.usage", "cpu.stat"},
+}
+
+// Counted makes a group whose CPU time is counted, as Limited does.
+func Counted(t testing.TB) (dir string) {
+	t.Helper()
+	return Limited(t, "cpuacct", -1)
 }
 
 // Cpuset makes a group with these CPUs and nodes, as Limited does.
