@@ -32,12 +32,14 @@ func TestCPUSeconds(t *testing.T) {
 		"version 1": {separate, "sys/fs/cgroup/cpuacct/a", []string{"sys/fs/cgroup/cpuacct/a/cpuacct.usage", "1500000000\n"}, 1.5, nil},
 		"another controller": {
 			separate, "sys/fs/cgroup/cpuset/a/b",
-			[]string{"sys/fs/cgroup/cpuset/a/b/cpuset.cpus", "0\n", "sys/fs/cgroup/cpuacct/a/b/cpuacct.usage", "500000000\n"}, 0.5, nil,
+			[]string{"sys/fs/cgroup/cpuset/a/b/cpuset.cpus", "0\n", "sys/fs/cgroup/cpuacct/a/b/cpuacct.usage", "500000000\n"},
+			0.5, nil,
 		},
 		"version 2 of a hybrid": {separate, "sys/fs/cgroup/unified/a", []string{"sys/fs/cgroup/unified/a/cpu.stat", "usage_usec 7000000\n"}, 7, nil},
 		"in a container": {
 			part, "sys/fs/cgroup/cpuset/inner",
-			[]string{"sys/fs/cgroup/cpuset/inner/cpuset.cpus", "0\n", "sys/fs/cgroup/cpu,cpuacct/inner/cpuacct.usage", "2000000000\n"}, 2, nil,
+			[]string{"sys/fs/cgroup/cpuset/inner/cpuset.cpus", "0\n", "sys/fs/cgroup/cpu,cpuacct/inner/cpuacct.usage", "2000000000\n"},
+			2, nil,
 		},
 		"a mount over another": {unified + separate, "sys/fs/cgroup/cpuacct", []string{"sys/fs/cgroup/cpuacct/cpuacct.usage", "1000000000\n"}, 1, nil},
 		"not counted by that controller": {

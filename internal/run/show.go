@@ -37,7 +37,7 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 		for _, w := range run.Warnings {
 			c.env.warn(w)
 		}
-		return c.env.apply(c.apply, "This has "+p.placement, p.cells[0].Lines, shell.Join(c.args))
+		return c.env.apply(c.apply, "The setting is "+p.placement, p.cells[0].Lines, shell.Join(c.args))
 	case p.design:
 		shown.Cells, shown.Baseline, shown.Order, shown.Contrasts = run.Cells, run.Matrix.Baseline, run.Matrix.Order, run.Matrix.Contrasts
 		seconds := 0.0
