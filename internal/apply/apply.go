@@ -4,8 +4,11 @@ package apply
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
+	"gorun/internal/catalog"
+	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/result"
 	"gorun/internal/table"
@@ -25,6 +28,9 @@ type Way struct {
 
 // Entry implements catalog.Entry.
 func (w Way) Entry() (name, usage string) { return w.Name, w.Usage }
+
+// Find returns the way with this name, or an error that lists them.
+func Find(name string) (Way, error) { return catalog.Find(Ways[:], "way", name) }
 
 // Setting is what a way applies.
 type Setting struct {
@@ -124,6 +130,34 @@ func (w Way) Brief(l *result.Lines) []string {
 	}
 	if text := w.brief(l); text != "" {
 		return []string{text}
+	}
+	return nil
+}
+
+// Print prints the lines of a way on stdout and nothing else, each that comes before a command with this one; "": without. words
+// describes the setting on stderr, before what the way cannot express of it.
+func Print(stdout, stderr io.Writer, name, words string, l *result.Lines, command string) error {
+	way, err := Find(name)
+	if err != nil {
+		return err
+	}
+	lines, lacks := way.Lines(l), l.Lacks[name]
+	switch {
+	case len(lines) == 0 && lacks == "":
+		words += "; there is nothing to set by " + name
+	case len(lines) == 0:
+		words += "; " + name + " cannot give it: " + lacks
+	case lacks != "":
+		words += "; " + name + ": " + lacks
+	}
+	fmt.Fprintf(stderr, "gorun: %s\n", hint.Printable(words))
+	for _, line := range lines {
+		if way.Before && command != "" {
+			line += " " + command
+		}
+		if _, err = fmt.Fprintln(stdout, line); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ func AdoptOrphans() error {
 // atomic: processes start and end while it reads.
 func Descendants() ([]int, error) { return scanned(os.Getpid()) }
 
-// DescendantsOf returns the PIDs of a process's descendants, without those of another one, and without that: none, if the process
-// has ended. It takes some 10 µs for each thread of the descendants; on a kernel without CONFIG_PROC_CHILDREN, for each process of
+// DescendantsOf returns the PIDs of a process's descendants. It leaves out another process with its own descendants. A process that
+// has ended has none. It takes some 10 µs for each thread of the descendants; on a kernel without CONFIG_PROC_CHILDREN, for each process of
 // the system.
 func DescendantsOf(pid, without int) (pids []int, err error) {
 	if found, err := childrenOf(pid); err == nil {

@@ -246,7 +246,7 @@ func (o *Options) validate() error {
 		return err
 	}
 	if o.apply != "" {
-		if _, err := catalog.Find(apply.Ways[:], "way", o.apply); err != nil {
+		if _, err := apply.Find(o.apply); err != nil {
 			return hint.Flag("apply", o.apply, err)
 		}
 	}

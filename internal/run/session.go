@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/apply"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
@@ -218,7 +219,7 @@ func (s *session) showResult(o *Options) error {
 		fmt.Fprintf(s.env.Stderr, "gorun: %s\n", hint.Printable(words))
 		return nil
 	}
-	return s.env.apply(o.apply, words, use.Lines, of.Placed(s.run))
+	return apply.Print(s.env.Stdout, s.env.Stderr, o.apply, words, use.Lines, of.Placed(s.run))
 }
 
 // show writes the result in the format with this name; "": not at all.

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"gorun/internal/apply"
-	"gorun/internal/catalog"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -37,7 +35,7 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 		for _, w := range run.Warnings {
 			c.env.warn(w)
 		}
-		return c.env.apply(c.apply, "The setting is "+p.placement, p.cells[0].Lines, shell.Join(c.args))
+		return apply.Print(c.env.Stdout, c.env.Stderr, c.apply, "The setting is "+p.placement, p.cells[0].Lines, shell.Join(c.args))
 	case p.design:
 		shown.Cells, shown.Baseline, shown.Order, shown.Contrasts = run.Cells, run.Matrix.Baseline, run.Matrix.Order, run.Matrix.Contrasts
 		seconds := 0.0
@@ -59,35 +57,6 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 		c.env.warn(w)
 	}
 	return c.env.Views.Plan(c.env.Stdout, shown, c.format)
-}
-
-// apply prints the lines of a way of applying a setting, with the user's command after those that come before it. words says on
-// stderr which setting it is, before what the way cannot express.
-func (e Env) apply(name, words string, l *result.Lines, command string) (err error) {
-	way, err := catalog.Find(apply.Ways[:], "way", name)
-	if err != nil {
-		return err
-	}
-	lines := way.Lines(l)
-	lacks := l.Lacks[name]
-	switch {
-	case len(lines) == 0 && lacks == "":
-		words += "; there is nothing to set by " + name
-	case len(lines) == 0:
-		words += "; " + name + " cannot give it: " + lacks
-	case lacks != "":
-		words += "; " + name + ": " + lacks
-	}
-	fmt.Fprintf(e.Stderr, "gorun: %s\n", hint.Printable(words))
-	for _, line := range lines {
-		if way.Before && command != "" {
-			line += " " + command
-		}
-		if _, err = fmt.Fprintln(e.Stdout, line); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // takeBaseline takes a sample of the baseline, as a run does but without its outputs, and returns how long that took.
