@@ -173,6 +173,9 @@ func Table(l *result.Lines) (t table.Table) {
 			name = ""
 		}
 		if lacks := l.Lacks[w.Name]; lacks != "" {
+			if t.Notes == nil {
+				t.Notes = []string{"What they cannot express:"}
+			}
 			t.Notes = append(t.Notes, w.Name+": "+lacks)
 		}
 	}

@@ -87,7 +87,7 @@ func TestViewsOfChangedRuns(t *testing.T) {
 		}, []string{
 			"Use one-llc, which is faster than unbound: −12% to −8.0%",
 			"To have one-llc taskset taskset -c 0-3 numactl numactl --physcpubind=0-3 systemd CPUAffinity=0-3 Nice=5 kubernetes cpu: 4 " +
-				"go the program itself, by the lines that --apply go prints docker: there is no nice value kubernetes: the kubelet decides",
+				"go the program itself, by the lines that --apply go prints What they cannot express: docker: there is no nice value kubernetes: the kubelet decides",
 		}},
 		{"contend-ops", term.Options{}, func(run *result.Run) {
 			values(run, map[string]any{"mode": "count", "count": 1000, "together": 0.5, "windows_ns": nil, "failures": 7})

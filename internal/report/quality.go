@@ -122,6 +122,9 @@ func commands(run *result.Run) table.Table {
 			return table.Phrases{{Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Tone: table.Code}}
 		})
 	for _, way := range apply.Ways {
+		if way.Name == "gorun" || way.Name == "go" {
+			continue // the command is gorun's already; the lines of a program are no line of a table
+		}
 		rows = rows.With(way.Name, func(i int) table.Value {
 			if lines := run.Cells[i].Lines; lines != nil {
 				return table.Text(strings.Join(way.Brief(lines), "; "))
