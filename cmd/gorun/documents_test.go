@@ -213,7 +213,7 @@ func blocks(t *testing.T, document string) []string {
 func TestDocumentsNameWhatExists(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)
-	flags := map[string]bool{"--help": true, "--physcpubind": true, "--log-prefix": true} // of numactl and pgbench
+	flags := map[string]bool{"--help": true, "--physcpubind": true, "--log-prefix": true, "--cpuset-cpus": true, "--cpuset-mems": true} // of other programs
 	root := newRoot(defaultEnv())
 	forEach(root, func(cmd *cobra.Command) {
 		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(cmd.LocalFlags().FlagUsages(), -1) {

@@ -14,6 +14,7 @@ import (
 // in a row. Each of these is a decision: data flows from the machine to the results, and from these to the views. cmd/gorun
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
+	apply               catalog hint launch linux result table
 	bind                bytesize child column cpuset csrc experiment hint linux matrix process render/chart render/term render/view result table
 	bytesize            catalog hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
@@ -22,7 +23,7 @@ const mayImport = `
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
-	command             catalog column cpuset dedicate experiment guardian hint launch lazy linux matrix measure placement render/view result shell stats table topology units
+	command             apply catalog cgroup column cpuset dedicate experiment guardian hint launch lazy linux matrix measure placement render/view result shell stats table topology units
 	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats table topology units
 	cpuset
 	csrc                hint
@@ -40,7 +41,7 @@ const mayImport = `
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
-	live                catalog column command cpuset experiment guardian hint launch lazy linux metrics placement program result shell stats table topology units
+	live                apply catalog column command cpuset experiment guardian hint launch lazy linux metrics placement program render/view result shell stats table topology units
 	load                child cpuset linux placement
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
@@ -62,9 +63,9 @@ const mayImport = `
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
-	report              column experiment journal matrix render render/chart render/term render/view result shell table units
+	report              apply column experiment journal matrix render render/chart render/term render/view result shell table units
 	result              hint lazy stats
-	run                 catalog cgroup child column cpuset experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
+	run                 apply catalog cgroup child column cpuset experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
 	sysfs               cpuset

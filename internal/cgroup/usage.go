@@ -1,11 +1,14 @@
 package cgroup
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 
 	"gorun/internal/sysfs"
 )
@@ -41,6 +44,36 @@ func CPUSeconds(fsys fs.FS, dir string) (seconds float64, err error) {
 		return 0, sysfs.Malformed(name, "%.40q is not a number", text)
 	}
 	return float64(nanoseconds) / 1e9, nil
+}
+
+// Processes returns the PIDs of all processes in a control group and in those below it (cgroup.procs). It leaves out groups that
+// are removed meanwhile, and groups of version 2 that list threads and no processes.
+func Processes(fsys fs.FS, dir string) (pids []int, err error) {
+	err = fs.WalkDir(fsys, dir, func(name string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && name != dir {
+			return nil
+		}
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		file := path.Join(name, "cgroup.procs")
+		text, err := sysfs.ReadString(fsys, file)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENODEV) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, field := range strings.Fields(text) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				return sysfs.Malformed(file, "%.40q is not a PID", field)
+			}
+			pids = append(pids, pid)
+		}
+		return nil
+	})
+	return pids, err
 }
 
 // accounting is the controller of version 1 that counts CPU time.

@@ -36,7 +36,7 @@ func (g scope) placeByDevice(k deviceKind, device string) (Placement, error) {
 	}
 	return g.settled(Placement{
 		Name: k.selector + "-" + device, CPUs: cpuset.Of(cpus...), Words: fmt.Sprintf("%s %s", k.words, device),
-		Kubernetes: k.kubernetes,
+		needs: k.kubernetes,
 	}), nil
 }
 

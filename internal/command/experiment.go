@@ -25,7 +25,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"each read back first. gorun replaces itself by the command, so that input, output, signals and exit code are its\n" +
 			"own; with --stat gorun waits for it and prints on stderr what it used.\n\n" +
 			"--placements auto runs the command in turns in every placement that can matter on this machine, and reports\n" +
-			"which is faster, by how much, and how to apply it without gorun. gorun matrix exec compares other settings.",
+			"which is faster, and how to apply it. gorun matrix exec compares other settings.",
 		Example: "  gorun exec --placement one-llc -- sort -o /dev/null /etc/services\n" +
 			"  gorun exec --cpus 0 --nice 5 --stat -- sleep 0.1\n" +
 			"  gorun exec --dedicate 1 --dry-run -- ./server\n" +
@@ -39,7 +39,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Unless: "placements",
 		Needs: func(text func(flag string) string) bool {
 			_, nodes, _ := strings.Cut(text("mempolicy"), ":")
-			return text("placement")+text("dedicate") != "" || topology.SelectsDevice(nodes)
+			return text("placement")+text("dedicate")+text("with-pid")+text("with-cgroup") != "" || topology.SelectsDevice(nodes)
 		},
 	},
 	AlsoJudged: column.List{column.CPU},
@@ -66,4 +66,5 @@ type Cell struct {
 	Migrations bool          // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
+	Server   *Server           `json:",omitempty"` // nil: the command uses none
 }

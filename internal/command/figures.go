@@ -21,6 +21,7 @@ type Figures struct {
 	Signal         int                `json:"signal,omitempty" label:"ended by signal" is:"The signal that ended the command."`
 	TimedOut       bool               `json:"timed_out,omitempty" label:"longer than the timeout" is:"Whether the command took longer than --timeout."`
 	Killed         int                `json:"killed,omitempty" figure:"count" is:"The processes that were still running at its end and were killed."`
+	ServerSeconds  *float64           `json:"server_seconds,omitempty" figure:"s" label:"CPU time of the server" is:"The CPU time of the program that --with-pid or --with-cgroup names, during the sample."`
 	Dedicated      *result.Dedicated  `json:"dedicated,omitempty"` // of --dedicate
 	Migrations     *result.Migrations `json:"migrations,omitempty" figure:",hidden" group:"Migrations"`
 }

@@ -33,6 +33,8 @@ type flags struct {
 	dedicate   string
 	all        bool
 	device     string
+	withPID    *int
+	withCgroup string
 
 	command, name                     string
 	shell                             bool
@@ -71,8 +73,11 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
+	set.OptionalInt(&f.withPID, "with-pid", "the PID of the server that the command uses: the CPU time of it and its descendants\n"+
+		"is not that of other programs", 1, math.MaxInt32)
+	set.StringVar(&f.withCgroup, "with-cgroup", "", "likewise, the `directory` of a control group, in /sys/fs/cgroup")
 	set.Group("Command")
-	set.Rare("preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
+	set.Rare("with-pid", "with-cgroup", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
 	set.On("device", (*topology.Machine).CompleteDevices)
 	set.Lists("placements", append([]string{"auto\tall that can matter here"}, catalog.Completions(kinds[:])...))
 	set.Complete("better", []string{result.Lower, result.Higher})
@@ -139,6 +144,8 @@ func (f *flags) Validate() error {
 	case f.shell && f.command+f.setup+f.prepare+f.conclude+f.cleanup == "":
 		return hint.Usage(hint.With(errors.New("--shell is for a command that is one text, and there is none"),
 			"--shell --command "+shell.Quote(shell.Join(f.argv))))
+	case f.withPID != nil && f.withCgroup != "":
+		return hint.Usagef("--with-pid and --with-cgroup exclude each other: each names the server")
 	case f.metric != "" && f.output != "":
 		return hint.Usagef("--metric and --output exclude each other: the figure is found in the output")
 	case f.metric == "" && f.better != "":
@@ -162,7 +169,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	r.Cells = []experiment.Cell[Cell]{f.cell(m, s, request)}
+	server, err := f.serves(m)
+	if err != nil {
+		return r, err
+	}
+	r.Cells = []experiment.Cell[Cell]{f.cell(m, s, request, server)}
 	r.Placement = s.String()
 	if request != nil {
 		r.Placement += ", others moved off"
@@ -186,7 +197,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Compared = f.judged
 	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.metric == ""
-	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
+	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && server == nil
 	if r.Silent && f.timeout == 0 && plain {
 		r.Exec = func(environ []string) error { return launch.Exec(s.CommandSetting, f.argv, environ) }
 	}
@@ -194,13 +205,13 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 }
 
 // cell returns the cell of a setting.
-func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request) experiment.Cell[Cell] {
+func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request, server *Server) experiment.Cell[Cell] {
 	return experiment.Cell[Cell]{
 		Do: Cell{
 			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.CommandSetting,
 			Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
-			Dedicate:   request,
+			Dedicate:   request, Server: server,
 		},
 		Lines: &s.Lines, Chosen: s.Chosen, CPUs: s.Described(m),
 	}
@@ -216,12 +227,16 @@ func (f *flags) compare(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, hint.With(fmt.Errorf("nothing to compare: CPUs %s allow only one placement, %s", m.CPUs, placements[0].Name),
 			"give more CPUs, or compare other settings by gorun matrix exec")
 	}
+	server, err := f.serves(m)
+	if err != nil {
+		return r, err
+	}
 	for _, p := range placements {
 		s, err := f.placedIn(m, p)
 		if err != nil {
 			return r, err
 		}
-		cell := f.cell(m, s, nil)
+		cell := f.cell(m, s, nil, server)
 		cell.Name, cell.Flags = "--placement "+p.Name, map[string]string{"placement": p.Name}
 		r.Cells = append(r.Cells, cell)
 	}

@@ -41,7 +41,7 @@ func (s *sampler) call(ctx context.Context, flag string, argv []string, left *la
 	return nil
 }
 
-// Prepare implements experiment.Preparer: it runs each --setup once.
+// Prepare implements experiment.Preparer: it runs each --setup once, and finds the server.
 func (s *sampler) Prepare(ctx context.Context) ([]result.Warning, error) {
 	s.prepared = true
 	for _, setup := range s.each(func(c Cell) []string { return c.Setup }) {
@@ -49,7 +49,7 @@ func (s *sampler) Prepare(ctx context.Context) ([]result.Warning, error) {
 			return nil, err
 		}
 	}
-	return nil, nil
+	return s.place(), nil
 }
 
 // Before implements experiment.Surrounded.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/apply"
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
@@ -25,8 +26,9 @@ type Placement struct {
 	Words     string     // description
 	Chosen    string     // which CPU it has and why, if one was chosen among others
 
-	Kubernetes string // how a pod gets it; "": it cannot by itself
+	Pod *apply.Pod // how a pod gets it; nil: it cannot by itself
 
+	needs string // what a pod needs in addition to exclusive CPUs; "-": it has no exclusive ones
 	shape string // placements of the same shape are equivalent
 	place string // those of one place are the same
 }
@@ -192,7 +194,7 @@ func (g scope) place(k kind) (Placement, bool) {
 	if k.cpus == nil {
 		return g.placeOne(k.name, k.words, g.cpus), true
 	}
-	p := Placement{Name: k.name, CPUs: k.cpus(g), Words: k.words, Kubernetes: k.kubernetes}
+	p := Placement{Name: k.name, CPUs: k.cpus(g), Words: k.words, needs: k.kubernetes}
 	if k.mem != nil {
 		if p.Mempolicy, p.Nodes = k.mem(g); p.Nodes.Empty() {
 			return Placement{}, false
@@ -208,7 +210,9 @@ func (g scope) place(k kind) (Placement, bool) {
 // settled returns a placement whose CPUs are those that it asks for.
 func (g scope) settled(p Placement) Placement {
 	p.place = fmt.Sprint(p.CPUs, p.Mempolicy, p.Nodes)
-	p.Kubernetes = kubernetes(p.CPUs.Len(), p.Kubernetes)
+	if p.needs != "-" {
+		p.Pod = &apply.Pod{CPUs: p.CPUs.Len(), Needs: p.needs}
+	}
 	if p.CPUs.Equal(g.m.Allowed()) {
 		p.CPUs = cpuset.Set{} // a command inherits these
 	}
@@ -328,18 +332,4 @@ func remote(g scope) (linux.Mempolicy, cpuset.Set) {
 	}
 	slices.SortStableFunc(others, func(a, b topology.Node) int { return cmp.Compare(distance(a), distance(b)) })
 	return linux.MempolicyBind, cpuset.Of(others[len(others)-1].Node)
-}
-
-// kubernetes describes how a pod gets this number of exclusive CPUs (kubernetes.io, "Control CPU Management Policies on
-// the Node").
-func kubernetes(cpus int, needs string) string {
-	if needs == "-" {
-		return ""
-	}
-	hint := fmt.Sprintf(
-		"cpu: %d in requests and limits alike (a Guaranteed pod), the kubelet's cpuManagerPolicy: static", cpus)
-	if needs != "" {
-		hint += " with " + needs
-	}
-	return hint
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/apply"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -63,7 +64,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 				setting := fmt.Sprint(p.Setting())
 				assert.False(t, names[p.Name] || settings[setting], "%s twice", p.Name)
 				names[p.Name], settings[setting] = true, true
-				if lines := linesOf(launch.CommandSetting{Setting: p.Setting()}); p.Name != "unbound" {
+				if lines := apply.Lines(apply.Setting{CommandSetting: launch.CommandSetting{Setting: p.Setting()}}); p.Name != "unbound" {
 					assert.NotEmpty(t, lines.Numactl)
 					assert.NotEmpty(t, lines.Systemd)
 				}
@@ -140,17 +141,16 @@ spread-nodes [1,4]
 	assert.Empty(t, on(m, cpuset.Of(99)).placements(nil))
 }
 
-func TestKubernetes(t *testing.T) {
+func TestPodsOfPlacements(t *testing.T) {
 	m := hosts.Machine(t, "epyc-2p-nps4")
-	hints := map[string]string{}
+	pods := map[string]*apply.Pod{}
 	for _, p := range on(m, m.Allowed()).placements(nil) {
-		hints[p.Name] = p.Kubernetes
+		pods[p.Name] = p.Pod
 	}
-	const guaranteed = "in requests and limits alike (a Guaranteed pod), the kubelet's cpuManagerPolicy: static"
-	assert.Equal(t, "cpu: 2 "+guaranteed+" with the option full-pcpus-only", hints["smt-siblings"])
-	assert.Equal(t, "cpu: 1 "+guaranteed, hints["one-cpu"])
-	assert.Empty(t, hints["unbound"])
-	assert.Empty(t, hints["interleaved"])
+	assert.Equal(t, &apply.Pod{CPUs: 2, Needs: "the option full-pcpus-only"}, pods["smt-siblings"])
+	assert.Equal(t, &apply.Pod{CPUs: 1}, pods["one-cpu"])
+	assert.Nil(t, pods["unbound"])
+	assert.Nil(t, pods["interleaved"])
 }
 
 func TestLookupPlacement(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"gorun/internal/apply"
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/dedicate"
@@ -52,7 +53,7 @@ func (p *Placing) Validate() error {
 // Placed is a setting that flags request on a machine.
 type Placed struct {
 	launch.CommandSetting
-	Lines  result.Lines // how to have it without gorun
+	Lines  result.Lines // ways to have it
 	Chosen string       // which CPU it has and why, if one was chosen among others
 }
 
@@ -79,8 +80,7 @@ func (p *Placing) placedIn(m experiment.Machine, of Placement) (s Placed, err er
 		}
 	}
 	s.PreferredNode, s.Nice, s.Sched = p.preferred, p.nice, p.sched
-	s.Lines, s.Chosen = linesOf(s.CommandSetting), of.Chosen
-	s.Lines.Kubernetes = of.Kubernetes
+	s.Lines, s.Chosen = apply.Lines(apply.Setting{CommandSetting: s.CommandSetting, Pod: of.Pod}), of.Chosen
 	return s, nil
 }
 

@@ -68,12 +68,29 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	case !found, !slices.ContainsFunc(run.Cells, judged), use == baseline && placed(run.Cells[baseline]):
 		return verdicts
 	case use == baseline:
-		return append([]view.Statement{{Text: "Nothing is shown to be better than " + names[baseline] + ": leave the command as it is"}},
-			verdicts...)
+		return append([]view.Statement{{Text: nothingBetter(names[baseline]) + ": leave the command as it is"}}, verdicts...)
 	}
-	text := fmt.Sprintf("Use %s, which is faster than %s: %s", names[use], names[baseline], run.Cells[use].Verdict.Interval())
 	if len(run.Cells) == 2 {
 		verdicts = verdicts[1:]
 	}
-	return append([]view.Statement{{Text: text}}, verdicts...)
+	return append([]view.Statement{{Text: better(run, names, use, baseline)}}, verdicts...)
+}
+
+func nothingBetter(name string) string { return "Nothing is shown to be better than " + name }
+
+func better(run *result.Run, names []string, use, baseline int) string {
+	return fmt.Sprintf("Use %s, which is faster than %s: %s", names[use], names[baseline], run.Cells[use].Verdict.Interval())
+}
+
+// Recommended implements experiment.View.
+func Recommended(run *result.Run) (use *result.Cell, words string) {
+	best, baseline, found := best(run)
+	names := view.CellNames(run)
+	switch {
+	case !found:
+		return nil, "The cells are not settings of one command, so that there is nothing to apply"
+	case best == baseline:
+		return nil, nothingBetter(names[baseline])
+	}
+	return &run.Cells[best], better(run, names, best, baseline)
 }

@@ -34,11 +34,20 @@ type sampler struct {
 	compared           int               // number of executions whose output was compared
 	begun              bool              // the samples, after a pilot
 	dedicated          *result.Dedicated // of the last sample with --dedicate
+	apart              bool              // the server may use no CPU of the run
 	unrestored         error             // error of restoring what was moved for it
 }
 
-// Sample runs the command of a cell, on a CPU of its own if the cell has one.
+// Sample runs the command of a cell.
 func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	if c.Server != nil {
+		return s.sampleWith(ctx, c)
+	}
+	return s.sampleAlone(ctx, c)
+}
+
+// sampleAlone takes a sample of a cell, on a CPU of its own if the cell has one.
+func (s *sampler) sampleAlone(ctx context.Context, c Cell) (result.Sample, error) {
 	if c.Dedicate != nil {
 		return s.sampleDedicated(ctx, c)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gorun/internal/apply"
 	"gorun/internal/experiment"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -13,12 +14,12 @@ import (
 // shown is how runs of `gorun exec` are shown.
 var shown = experiment.View{
 	Tables: tables, Plan: planTables,
-	Answer: answer, Placed: userCommand,
+	Answer: answer, Placed: userCommand, Recommended: Recommended,
 	Derived: failures, Found: "How often the commands failed",
 }
 
-// tables are those of any experiment, what was left on a CPU that a command had to itself, and how to have the best placement without
-// gorun.
+// tables are those of any experiment, what was left on a CPU that a command had to itself, and the ways to have the best
+// placement.
 func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
 	if len(run.Samples) > 0 && run.Matrix == nil {
@@ -26,34 +27,21 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 			tables = append(tables, dedicatedTable(v.Dedicated))
 		}
 	}
-	if run.Matrix != nil {
-		if use, baseline, found := best(run); found && use != baseline {
-			lines := linesTable(run.Cells[use].Lines)
-			lines.Title = "To have " + view.CellNames(run)[use] + " without gorun"
-			tables = append(tables, lines)
-		}
-	}
-	return tables
+	return append(tables, Ways(run)...)
 }
 
-// linesTable has the commands and settings that give a placement without gorun; it has no rows if nothing needs to be set.
-func linesTable(l *result.Lines) (t table.Table) {
-	t.Whole = true
-	t.Add("", "")
-	line := func(name, text string) {
-		if text != "" {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(text)}})
-		}
+// Ways are the ways to have the best placement of a run, if one is proven better than the baseline.
+func Ways(run *result.Run) []table.Table {
+	if run.Matrix == nil {
+		return nil
 	}
-	line("taskset", l.Taskset)
-	line("numactl", l.Numactl)
-	name := "systemd"
-	for _, text := range l.Systemd {
-		line(name, text)
-		name = ""
+	use, baseline, found := best(run)
+	if !found || use == baseline {
+		return nil
 	}
-	line("Kubernetes", l.Kubernetes)
-	return t
+	ways := apply.Table(run.Cells[use].Lines)
+	ways.Title = "To have " + view.CellNames(run)[use]
+	return []table.Table{ways}
 }
 
 // dedicatedTable has what was moved off a CPU that a command had to itself, or would be, and what was left there.
@@ -74,10 +62,10 @@ func dedicatedTable(d *result.Dedicated) table.Table {
 	return t
 }
 
-// planTables show how to have a setting without gorun, and what would be moved off a CPU.
+// planTables show the ways to have a setting, and what would be moved off a CPU.
 func planTables(plan *result.Plan) (tables []table.Table) {
 	if plan.Lines != nil {
-		tables = append(tables, linesTable(plan.Lines))
+		tables = append(tables, apply.Table(plan.Lines))
 	}
 	if plan.Dedicated != nil {
 		tables = append(tables, dedicatedTable(plan.Dedicated))

@@ -64,7 +64,7 @@ type Cell[C any] struct {
 	Command     []string               // command line, from the experiment's name on, that repeats one of its samples; shown, never parsed
 	Running     string                 // what the progress line shows while it runs
 	Chosen      string                 // which CPU it has and why, if one was chosen among others
-	Lines       *result.Lines          // the same setting without gorun
+	Lines       *result.Lines          // ways to have the same setting
 	Unavailable string                 // why this machine cannot run it; such a cell is listed and not sampled
 	Repeats     int                    // of its work in a sample, if that was found before the plan; 0: not known
 	Program     string                 // hash of the program that it runs, if a run must not continue with another one; "": any

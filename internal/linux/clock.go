@@ -50,8 +50,9 @@ func SleepUntil(t time.Duration) error {
 	}
 }
 
-// ProcessCPUTime returns the CPU time of all threads of a process, to the nanosecond; PID 0 is the calling process. It
-// works for any process (clock_getcpuclockid(3)), in a fraction of a microsecond.
+// ProcessCPUTime returns the CPU time of all threads of a process, also of those that have ended, to the nanosecond; PID 0
+// is the calling process. It works for any process (clock_getcpuclockid(3)), in a fraction of a microsecond. The error of a
+// process that has ended is one that Gone reports.
 func ProcessCPUTime(pid int) (time.Duration, error) {
 	const sched = 2 // CPUCLOCK_SCHED (include/linux/posix-timers_types.h): the PID's complement is above these 3 bits
 	var t unix.Timespec
@@ -62,6 +63,12 @@ func ProcessCPUTime(pid int) (time.Duration, error) {
 		return 0, &Error{Op: fmt.Sprintf("read the CPU time of process %d", pid), Err: err}
 	}
 	return time.Duration(t.Nano()), nil
+}
+
+// ProcessCPUSeconds returns the same in seconds.
+func ProcessCPUSeconds(pid int) (seconds float64, err error) {
+	used, err := ProcessCPUTime(pid)
+	return used.Seconds(), err
 }
 
 // ThreadCPUTime returns the CPU time of the calling thread in nanoseconds (clock_gettime(2),

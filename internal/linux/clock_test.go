@@ -3,6 +3,7 @@ package linux_test
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -44,4 +45,24 @@ func TestProcessCPUTime(t *testing.T) {
 	require.Error(t, other.Wait())
 	_, err = linux.ProcessCPUTime(other.Process.Pid)
 	assert.ErrorIs(t, err, syscall.ESRCH)
+	_, err = linux.ProcessCPUSeconds(other.Process.Pid)
+	assert.True(t, linux.Gone(err), err)
+}
+
+// A thread that has ended still counts.
+func TestProcessCPUSeconds(t *testing.T) {
+	before, err := linux.ProcessCPUSeconds(os.Getpid())
+	require.NoError(t, err)
+	const work = 2 * time.Millisecond
+	worked := make(chan struct{})
+	go func() {
+		defer close(worked)
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		for begin := linux.ThreadCPUTime(); linux.ThreadCPUTime() < begin+int64(work); {
+		}
+	}()
+	<-worked
+	after, err := linux.ProcessCPUSeconds(os.Getpid())
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, after-before, work.Seconds())
 }

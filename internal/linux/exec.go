@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -22,7 +23,36 @@ func AdoptOrphans() error {
 
 // Descendants returns the PIDs of all descendants of this process, including zombies, from /proc/PID/stat. It is not
 // atomic: processes start and end while it reads.
-func Descendants() ([]int, error) {
+func Descendants() ([]int, error) { return scanned(os.Getpid()) }
+
+// DescendantsOf returns the PIDs of a process's descendants. It leaves out another process with its own descendants. A process that
+// has ended has none. It takes some 10 µs for each thread of the descendants; on a kernel without CONFIG_PROC_CHILDREN, for each process of
+// the system.
+func DescendantsOf(pid, without int) (pids []int, err error) {
+	if found, err := childrenOf(pid); err == nil {
+		for len(found) > 0 {
+			next := found[0]
+			found = found[1:]
+			if next == without {
+				continue
+			}
+			pids = append(pids, next)
+			if below, err := childrenOf(next); err == nil { // otherwise it has ended
+				found = append(found, below...)
+			}
+		}
+		return pids, nil
+	}
+	all, err := scanned(pid)
+	if err != nil || !slices.Contains(all, without) {
+		return all, err
+	}
+	others, err := scanned(without)
+	return slices.DeleteFunc(all, func(pid int) bool { return pid == without || slices.Contains(others, pid) }), err
+}
+
+// scanned returns the PIDs of a process's descendants, from the parents of all processes of the system.
+func scanned(pid int) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("list the processes: %w", err)
@@ -37,7 +67,7 @@ func Descendants() ([]int, error) {
 			children[parent] = append(children[parent], pid)
 		}
 	}
-	found := children[os.Getpid()]
+	found := children[pid]
 	for i := 0; i < len(found); i++ {
 		found = append(found, children[found[i]]...)
 	}

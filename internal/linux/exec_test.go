@@ -47,6 +47,40 @@ func TestDescendants(t *testing.T) {
 	assert.NotContains(t, found, cmd.Process.Pid)
 }
 
+// The descendants of another process, without a part of them.
+func TestDescendantsOf(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", `sh -c 'cat <&3 & cat <&3; wait' & cat <&3; wait`)
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.ExtraFiles = []*os.File{reader}
+	require.NoError(t, cmd.Start())
+	require.NoError(t, reader.Close())
+	pid := cmd.Process.Pid
+	var all []int
+	tests.Await(t, "a shell and three of cat", func() bool {
+		all, err = scanned(pid)
+		require.NoError(t, err)
+		return len(all) == 4
+	})
+	got, err := DescendantsOf(pid, 0)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, all, got)
+	shell := slices.IndexFunc(all, func(pid int) bool {
+		below, err := scanned(pid)
+		require.NoError(t, err)
+		return len(below) == 2
+	})
+	require.GreaterOrEqual(t, shell, 0)
+	got, err = DescendantsOf(pid, all[shell])
+	require.NoError(t, err)
+	assert.Len(t, got, 1)
+	require.NoError(t, writer.Close())
+	require.NoError(t, cmd.Wait())
+	got, err = DescendantsOf(pid, 0)
+	require.NoError(t, err)
+	assert.Empty(t, got, "it has ended")
+}
+
 func TestInheritedFiles(t *testing.T) {
 	before, err := InheritedFiles()
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/apply"
 	"gorun/internal/command"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
@@ -119,7 +120,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if !set.Nodes.Empty() {
 		s.Mempolicy, s.Nodes = linux.MempolicyBind, set.Nodes
 	}
-	cell.Chosen = of.Chosen
+	lines := apply.Lines(apply.Setting{CommandSetting: s, Pod: of.Pod})
+	cell.Lines, cell.Chosen = &lines, of.Chosen
 	if !set.CPUs.Empty() {
 		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, set.CPUs.List())}
 	}

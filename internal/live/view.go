@@ -3,14 +3,22 @@ package live
 import (
 	"fmt"
 
+	"gorun/internal/command"
 	"gorun/internal/experiment"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
 // shown is how runs of `gorun live` are shown.
-var shown = experiment.View{Plan: planTables}
+var shown = experiment.View{
+	Tables: func(run *result.Run, shape view.Shape) []table.Table {
+		return append(shape.Tables(run), command.Ways(run)...)
+	},
+	Plan: planTables, Recommended: command.Recommended,
+	Placed: func(*result.Run) string { return "" }, // it runs already
+}
 
 // planTables list the threads of the program, those that are alike in one row.
 func planTables(plan *result.Plan) []table.Table {

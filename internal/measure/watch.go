@@ -173,7 +173,7 @@ func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after 
 }
 
 // ownSeconds returns the CPU time between two readings that does not belong to other programs: that of the sample, of
-// the rest of its processes if known, and of the load.
+// the rest of its processes and of its server if known, and of the load.
 func ownSeconds(s *result.Sample, before, after reading) float64 {
 	if ours := increase(before.ours, after.ours); ours != nil {
 		return *ours + s.Unwaited + s.LoadSeconds

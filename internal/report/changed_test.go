@@ -80,12 +80,14 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			run.Cells[4].Verdict = rendertest.Effect(stats.Faster, -10, -12, -8, 40)
 			run.Cells[4].Lines = &result.Lines{
 				Taskset: "taskset -c 0-3", Numactl: "numactl --physcpubind=0-3", Systemd: []string{"CPUAffinity=0-3", "Nice=5"},
-				Kubernetes: "cpu: 4",
+				Kubernetes: "cpu: 4", Pod: []string{"resources:"}, Go: []string{"if x {", "}"},
+				Lacks: map[string]string{"kubernetes": "the kubelet decides", "docker": "there is no nice value"},
 			}
 			run.Matrix.Ranking = run.Rank()
 		}, []string{
 			"Use one-llc, which is faster than unbound: −12% to −8.0%",
-			"To have one-llc without gorun",
+			"To have one-llc taskset taskset -c 0-3 numactl numactl --physcpubind=0-3 systemd CPUAffinity=0-3 Nice=5 kubernetes cpu: 4 " +
+				"go the program itself, by the lines that --apply go prints What they cannot express: docker: there is no nice value kubernetes: the kubelet decides",
 		}},
 		{"contend-ops", term.Options{}, func(run *result.Run) {
 			values(run, map[string]any{"mode": "count", "count": 1000, "together": 0.5, "windows_ns": nil, "failures": 7})

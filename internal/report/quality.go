@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/apply"
 	"gorun/internal/column"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -106,7 +107,7 @@ func options(run *result.Run) table.Table {
 	return t
 }
 
-// commands returns the command that repeats one sample of each cell, and how to apply its settings without gorun.
+// commands returns the command that repeats one sample of each cell, and the ways to have its setting.
 func commands(run *result.Run) table.Table {
 	titles := view.CellTitles(run)
 	var cells []int
@@ -115,24 +116,23 @@ func commands(run *result.Run) table.Table {
 			cells = append(cells, i)
 		}
 	}
-	without := func(of func(l *result.Lines) string) func(i int) table.Value {
-		return func(i int) table.Value {
-			if lines := run.Cells[i].Lines; lines != nil {
-				return table.Text(of(lines))
-			}
-			return table.Text("")
-		}
-	}
-	t := table.Of(cells).
+	rows := table.Of(cells).
 		With("cell", func(i int) table.Value { return table.Text(titles[i]) }).
 		With("command", func(i int) table.Value {
 			return table.Phrases{{Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Tone: table.Code}}
-		}).
-		With("taskset", without(func(l *result.Lines) string { return l.Taskset })).
-		With("numactl", without(func(l *result.Lines) string { return l.Numactl })).
-		With("systemd", without(func(l *result.Lines) string { return strings.Join(l.Systemd, "; ") })).
-		With("Kubernetes", without(func(l *result.Lines) string { return l.Kubernetes })).
-		Table("commands", "Commands for each cell")
+		})
+	for _, way := range apply.Ways {
+		if way.Name == "gorun" || way.Name == "go" {
+			continue // the command is gorun's already; the lines of a program are no line of a table
+		}
+		rows = rows.With(way.Name, func(i int) table.Value {
+			if lines := run.Cells[i].Lines; lines != nil {
+				return table.Text(strings.Join(way.Brief(lines), "; "))
+			}
+			return table.Text("")
+		})
+	}
+	t := rows.Table("commands", "Commands for each cell")
 	for n, i := range cells {
 		t.Rows[n].Name = titles[i]
 	}

@@ -285,7 +285,7 @@ type Cell struct {
 	AtOnce      int               `json:"at_once,omitempty"` // CPUs that its work can use at the same time, if fewer than all
 	Command     Argv              `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
 	Chosen      string            `json:"chosen,omitempty"`  // which CPU it has and why, if one was chosen among others
-	Lines       *Lines            `json:"lines,omitempty"`   // of exec: the same setting without gorun
+	Lines       *Lines            `json:"lines,omitempty"`   // of exec: ways to have the same setting
 	Unavailable string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
 	Repeats     int               `json:"repeats,omitempty"` // of bench: iterations in each sample
 	Program     string            `json:"program,omitempty"` // of bench: the beginning of the SHA-256 of the test binary

@@ -38,12 +38,18 @@ type LeftOn struct {
 	Names []string `json:"names,omitempty"` // of a plan
 }
 
-// Lines holds ways to apply a setting to a command without gorun.
+// Lines holds ways to give a command a setting (package apply). One that is absent cannot give it its CPUs or its memory, or has
+// nothing to set.
 type Lines struct {
-	Taskset    string   `json:"taskset,omitempty"` // before the command; "": taskset(1) cannot set it all
-	Numactl    string   `json:"numactl,omitempty"` // before the command; "": nothing to set
-	Systemd    []string `json:"systemd,omitempty"` // of a unit's [Service]; none: nothing to set (systemd.exec(5))
-	Kubernetes string   `json:"kubernetes,omitempty"`
+	Gorun      string            `json:"gorun,omitempty"`   // before the command
+	Taskset    string            `json:"taskset,omitempty"` // before the command
+	Numactl    string            `json:"numactl,omitempty"` // before the command
+	Systemd    []string          `json:"systemd,omitempty"` // of a unit's [Service] (systemd.exec(5))
+	Docker     string            `json:"docker,omitempty"`  // before the image
+	Kubernetes string            `json:"kubernetes,omitempty"`
+	Pod        []string          `json:"pod,omitempty"`   // of a container
+	Go         []string          `json:"go,omitempty"`    // of the program's main
+	Lacks      map[string]string `json:"lacks,omitempty"` // what a way cannot express, by its name
 }
 
 // PlanBind holds the trials of `gorun bind`.

@@ -99,7 +99,7 @@ type Sample struct {
 	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
 	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load requested in addition to the experiment
-	Unwaited      float64        `json:"-"`                      // CPU seconds of children that gorun has not waited for yet, for judging
+	Unwaited      float64        `json:"-"`                      // CPU seconds that belong to the sample, of processes that gorun has not waited for, for judging
 	QueuedShare   float64        `json:"-"`                      // for at least this share of its time, other programs had the CPU for which a thread waited; for judging
 	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,6 +46,7 @@ func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 	c.registerRest(set)
 	if x.Once != nil {
 		c.registerDesign(set)
+		c.registerApply(set, x)
 	}
 	return c, set
 }
@@ -115,6 +117,10 @@ func (c *Command) text(flag string) string { return c.set.Lookup(flag).Value.Str
 func (c *Command) once(ctx context.Context) (err error) {
 	if err := cmp.Or(c.refuseDesign(), c.validate(), experiment.Validate(c.own)); err != nil {
 		return err
+	}
+	if c.apply != "" && !c.dryRun {
+		return hint.Usage(hint.With(errors.New("--apply is about the best of several settings, and there is one"),
+			fmt.Sprintf("add --%s auto to find the best one, or --dry-run to apply this one", c.x.Once.Unless)))
 	}
 	c.samples, c.warmup, c.budget = 1, 0, 0
 	on := experiment.Machine{Given: c.given}

@@ -61,6 +61,7 @@ func NewMatrix(e Env, x experiment.Experiment, source experiment.Source) (*Matri
 	set.Group(experiment.GroupCells)
 	set.Rare("exclude", "svg")
 	c.registerDesign(set)
+	c.registerApply(set, x)
 	c.registerRest(set)
 	c.registerAxes(set)
 	return c, set

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"gorun/internal/apply"
+	"gorun/internal/catalog"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
@@ -56,6 +58,7 @@ type Options struct {
 	drawn    bool // the seed was drawn, not given
 	strict   bool
 	svg      string
+	apply    string // the way; "": none
 
 	// For runs that compare cells.
 	precision experiment.Share
@@ -180,6 +183,17 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	flags.Group(experiment.GroupSamples)
 }
 
+// registerApply adds the flag of an experiment whose runs recommend a setting.
+func (o *Options) registerApply(flags *experiment.FlagSet, x experiment.Experiment) {
+	if x.View == nil || x.View.Recommended == nil {
+		return
+	}
+	flags.StringVar(&o.apply, "apply", "", "print only how to apply the best setting, in one `way`: "+catalog.List(apply.Ways[:]))
+	flags.Complete("apply", catalog.Completions(apply.Ways[:]))
+	flags.Group(experiment.GroupSamples, "apply")
+	flags.Rare("apply")
+}
+
 // registerOrder adds the flags of every run that takes samples in an order.
 func (o *Options) registerOrder(flags *experiment.FlagSet) {
 	flags.Uint64Var(&o.seed, "seed", 0, "`number` that determines the order of samples (default: drawn at random,\n"+
@@ -231,7 +245,14 @@ func (o *Options) validate() error {
 	if err := KnownFormat(o.format, formats); err != nil {
 		return err
 	}
+	if o.apply != "" {
+		if _, err := apply.Find(o.apply); err != nil {
+			return hint.Flag("apply", o.apply, err)
+		}
+	}
 	switch {
+	case o.apply != "" && o.given("format"):
+		return hint.Usagef("--apply and --format exclude each other: each says what is printed")
 	case o.sysroot != "" && (!o.dryRun || o.estimate):
 		return hint.Usage(hint.With(errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run, without --estimate"))
 	case o.resume && o.out == "":

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/apply"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
@@ -190,7 +191,7 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	if s.run.Gate = o.failOn.Gate(s.run); s.run.Gate != nil {
 		fmt.Fprintln(s.env.Stderr, s.run.Gate)
 	}
-	err := s.show(o.format)
+	err := s.showResult(o)
 	if err != nil && unkept == nil && s.journal.Regular() {
 		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", shell.Join([]string{o.out})))
 	}
@@ -205,6 +206,20 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 		s.server.Linger(ctx, o.linger)
 	}
 	return nil
+}
+
+// showResult shows the result, or with --apply only how to apply what it recommends.
+func (s *session) showResult(o *Options) error {
+	if o.apply == "" {
+		return s.show(o.format)
+	}
+	of := s.env.Views.Of(s.run.Experiment)
+	use, words := of.Recommended(s.run)
+	if use == nil {
+		fmt.Fprintf(s.env.Stderr, "gorun: %s\n", hint.Printable(words))
+		return nil
+	}
+	return apply.Print(s.env.Stdout, s.env.Stderr, o.apply, words, use.Lines, of.Placed(s.run))
 }
 
 // show writes the result in the format with this name; "": not at all.

@@ -3,9 +3,13 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 
+	"gorun/internal/apply"
+	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // execute executes a plan, or shows it.
@@ -24,6 +28,14 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 		shown.Seed = &run.Seed
 	}
 	switch {
+	case c.apply != "" && (p.design || len(p.cells) != 1):
+		return hint.Usage(hint.With(errors.New("--apply with --dry-run needs one setting: the best is not known before the run"),
+			"name it: --placement NAME"))
+	case c.apply != "":
+		for _, w := range run.Warnings {
+			c.env.warn(w)
+		}
+		return apply.Print(c.env.Stdout, c.env.Stderr, c.apply, "The setting is "+p.placement, p.cells[0].Lines, shell.Join(c.args))
 	case p.design:
 		shown.Cells, shown.Baseline, shown.Order, shown.Contrasts = run.Cells, run.Matrix.Baseline, run.Matrix.Order, run.Matrix.Contrasts
 		seconds := 0.0

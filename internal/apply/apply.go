@@ -1,0 +1,183 @@
+// Package apply has the ways to give a program a setting that was found to be better for it: in a shell, in a unit of systemd,
+// in a container, in a pod, in the program itself.
+package apply
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"gorun/internal/catalog"
+	"gorun/internal/hint"
+	"gorun/internal/launch"
+	"gorun/internal/result"
+	"gorun/internal/table"
+)
+
+// Way is a way to give a program a setting. To add one, add its row to Ways.
+type Way struct {
+	Name  string // as --apply takes it
+	Usage string
+	// Before: the line comes before the words of the program's command.
+	Before bool
+	head   string // a line before the others
+	of     func(s Setting) text
+	kept   kept
+	brief  func(l *result.Lines) string // what a table has in place of the lines; nil: a table has the lines
+}
+
+// Entry implements catalog.Entry.
+func (w Way) Entry() (name, usage string) { return w.Name, w.Usage }
+
+// Find returns the way with this name, or an error that lists them.
+func Find(name string) (Way, error) { return catalog.Find(Ways[:], "way", name) }
+
+// Setting is what a way applies.
+type Setting struct {
+	launch.CommandSetting
+	Pod *Pod // how a pod gets the CPUs; nil: it cannot by itself
+}
+
+// Pod is what a pod and its kubelet need for CPUs of the pod's own.
+type Pod struct {
+	CPUs  int    // how many
+	Needs string // of the kubelet, in addition to the policy static; "": nothing
+}
+
+// String describes how a pod gets its CPUs (kubernetes.io, "Control CPU Management Policies on the Node"); "" if it cannot.
+func (p *Pod) String() string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("cpu: %d in requests and limits alike (a Guaranteed pod), %s", p.CPUs, p.kubelet())
+}
+
+// kubelet returns what the kubelet needs.
+func (p *Pod) kubelet() string {
+	needs := "the kubelet's cpuManagerPolicy: static"
+	if p.Needs != "" {
+		needs += " with " + p.Needs
+	}
+	return needs
+}
+
+// text is how a way applies a setting: its lines, and what it cannot express. It has no lines if nothing needs to be set, or if it
+// cannot give the program its CPUs and its memory.
+type text struct {
+	lines []string
+	lacks string // a clause or several, each after a semicolon; "": nothing
+}
+
+// none is the text of a way that cannot apply a setting.
+func none(why string) text { return text{lacks: why} }
+
+// kept is where a result keeps the lines of a way.
+type kept struct {
+	get func(l *result.Lines) []string
+	set func(l *result.Lines, lines []string)
+}
+
+// line keeps a single line.
+func line(at func(l *result.Lines) *string) kept {
+	return kept{
+		get: func(l *result.Lines) []string {
+			if text := *at(l); text != "" {
+				return []string{text}
+			}
+			return nil
+		},
+		set: func(l *result.Lines, lines []string) { *at(l) = strings.Join(lines, " ") },
+	}
+}
+
+// lines keeps any number of them.
+func lines(at func(l *result.Lines) *[]string) kept {
+	return kept{
+		get: func(l *result.Lines) []string { return *at(l) },
+		set: func(l *result.Lines, lines []string) { *at(l) = lines },
+	}
+}
+
+// Lines returns how each way applies a setting.
+func Lines(s Setting) (l result.Lines) {
+	for _, w := range Ways {
+		t := w.of(s)
+		w.kept.set(&l, t.lines)
+		if t.lacks != "" {
+			if l.Lacks == nil {
+				l.Lacks = map[string]string{}
+			}
+			l.Lacks[w.Name] = t.lacks
+		}
+	}
+	l.Kubernetes = s.Pod.String()
+	return l
+}
+
+// Lines returns the lines of a way, ready to be pasted; none: the way cannot apply the setting, or nothing needs to be set.
+func (w Way) Lines(l *result.Lines) []string {
+	lines := w.kept.get(l)
+	if w.head != "" && len(lines) > 0 {
+		lines = append([]string{w.head}, lines...)
+	}
+	return lines
+}
+
+// Brief returns what a table shows of a way.
+func (w Way) Brief(l *result.Lines) []string {
+	if w.brief == nil {
+		return w.kept.get(l)
+	}
+	if text := w.brief(l); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+// Print prints the lines of a way on stdout and nothing else, each that comes before a command with this one; "": without. words
+// describes the setting on stderr, before what the way cannot express of it.
+func Print(stdout, stderr io.Writer, name, words string, l *result.Lines, command string) error {
+	way, err := Find(name)
+	if err != nil {
+		return err
+	}
+	lines, lacks := way.Lines(l), l.Lacks[name]
+	switch {
+	case len(lines) == 0 && lacks == "":
+		words += "; there is nothing to set by " + name
+	case len(lines) == 0:
+		words += "; " + name + " cannot give it: " + lacks
+	case lacks != "":
+		words += "; " + name + ": " + lacks
+	}
+	fmt.Fprintf(stderr, "gorun: %s\n", hint.Printable(words))
+	for _, line := range lines {
+		if way.Before && command != "" {
+			line += " " + command
+		}
+		if _, err = fmt.Fprintln(stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Table has the ways to have a setting, and what they cannot express; it has no rows if nothing needs to be set.
+func Table(l *result.Lines) (t table.Table) {
+	t.Whole = true
+	t.Add("", "")
+	for _, w := range Ways {
+		name := w.Name
+		for _, line := range w.Brief(l) {
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(line)}})
+			name = ""
+		}
+		if lacks := l.Lacks[w.Name]; lacks != "" {
+			if t.Notes == nil {
+				t.Notes = []string{"What they cannot express:"}
+			}
+			t.Notes = append(t.Notes, w.Name+": "+lacks)
+		}
+	}
+	return t
+}
