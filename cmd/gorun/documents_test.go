@@ -31,10 +31,12 @@ var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1
 
 // typed matches a line that a reader types, and shown the first line of the description in its output: "gorun primes: …".
 var (
-	typed  = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
-	shown  = regexp.MustCompile(`^gorun [a-z0-9 ]+: `)
-	budget = regexp.MustCompile(`--budget [0-9]+[smh]`)
-	step   = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
+	typed = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
+	shown = regexp.MustCompile(`^gorun [a-z0-9 ]+: `)
+	// process matches a line in the output of a run of gorun live.
+	process = regexp.MustCompile(`--pid [0-9]`)
+	budget  = regexp.MustCompile(`--budget [0-9]+[smh]`)
+	step    = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
 )
 
 // quick has flags that make slow commands quick, by the beginning of the command.
@@ -64,6 +66,9 @@ var quick = map[string]string{
 // possible reports whether a command can run here: a pair needs two CPUs, and the process must be allowed to use the CPUs that the command names.
 func possible(line string, cpus cpuset.Set) bool {
 	for _, cpu := range []int{0, 1} {
+		if strings.Contains(line, "placement=0,1") && !cpus.Contains(cpu) {
+			return false
+		}
 		if (strings.HasPrefix(line, "gorun pair 0") || strings.HasPrefix(line, "gorun futex 0")) && strings.Contains(line, fmt.Sprintf(" %d", cpu)) && !cpus.Contains(cpu) {
 			return false
 		}
@@ -126,7 +131,7 @@ func TestLiveDocuments(t *testing.T) {
 
 // quickened returns the command of a line of a code block, changed so that it is quick; "" if it is not a command of gorun.
 func quickened(line string) string {
-	if !typed.MatchString(line) || shown.MatchString(line) {
+	if !typed.MatchString(line) || shown.MatchString(line) || process.MatchString(line) {
 		return ""
 	}
 	line = budget.ReplaceAllString(shortened.Replace(line), "--budget 1h") // a slow machine takes its one sample, too

@@ -24,8 +24,9 @@ const (
 	pilotHold  = 2 * time.Second
 	pilotSlice = 100 * time.Millisecond
 	leastHold  = 8 // slices
-	// A figure is settled when it and the next one are as near to the middle of the second half as those of the second half are, or
-	// within this share.
+	// A figure is settled when it and the next one are as near to the middle of the second half as those of the second half are, times
+	// this, or within this share: one of ten equal figures often lies outside of the range of the others, but hardly as far as that.
+	settledRange = 2
 	settledShare = 0.05
 	// A counter that grows in fewer of the slices than this is written at intervals, of which a block must have several.
 	steadyShare   = 0.6
@@ -174,7 +175,7 @@ func settling(series []float64) int {
 	middle := stats.Median(steady)
 	band := settledShare * math.Abs(middle)
 	for _, figure := range steady {
-		band = max(band, math.Abs(figure-middle))
+		band = max(band, settledRange*math.Abs(figure-middle))
 	}
 	within := func(i int) bool { return math.Abs(series[i]-middle) <= band }
 	for i := range len(series) / 2 {

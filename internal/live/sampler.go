@@ -135,8 +135,9 @@ const (
 	settled    = 5 * time.Millisecond  // after which a thread that was missed by a switch shows
 	mostSwitch = 50 * time.Millisecond // that a switch may take
 	mostLate   = 0.2                   // of a block, by which its end may be late
-	longEvery  = 20                    // blocks, of which one is continued as a long one
-	longBlocks = 25                    // blocks that a long one takes
+	longEvery  = 20                    // blocks, of which one is continued as a long one, after the first verdict can have come
+	firstLong  = 30
+	longBlocks = 25 // blocks that a long one takes
 	leastLong  = 2 * time.Second
 	mostLong   = 10 * time.Second
 	controller = 1 // real-time priority of the thread that keeps the time, where it may have one
@@ -240,7 +241,7 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		}
 		*figures.metrics()[i] = &figure
 	}
-	if s.blocks++; s.blocks%longEvery == 0 && !s.perBlock {
+	if s.blocks++; s.blocks >= firstLong && (s.blocks-firstLong)%longEvery == 0 && !s.perBlock {
 		figures.Long, err = s.long(ctx, b)
 	}
 	if s.load != nil {
