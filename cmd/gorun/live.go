@@ -15,6 +15,7 @@ func newLive(e env) *cobra.Command {
 	for _, flag := range []string{"warmup", "estimate"} {
 		set.Lookup(flag).Hidden = true // a block has --washout
 	}
+	set.Lookup("budget").DefValue = live.Budget.String()
 	set.Rare("placement", "nice", "sched", "mems", "resume", "fail-on") // --vary has the settings
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

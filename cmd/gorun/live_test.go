@@ -88,6 +88,7 @@ func inherited(t *testing.T) func(pid int) bool {
 // The figures of a load's lines, of an endpoint and of the process itself are judged, and everything is put back.
 func TestLiveServerJudged(t *testing.T) {
 	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
 	a, b, _ := two(t)
 	pid := strconv.Itoa(programtest.Start(t, "threads", "3").Process.Pid)
 	first := tests.CPUs(t, 2)[0]
@@ -118,6 +119,7 @@ func TestLiveServerJudged(t *testing.T) {
 // An endpoint gives rates and gauges; a quantile alone is refused.
 func TestLiveServerEndpoint(t *testing.T) {
 	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
 	a, b, _ := two(t)
 	address := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
 	pid := strconv.Itoa(programtest.Start(t, "serve", address).Process.Pid)
@@ -150,9 +152,32 @@ func TestLiveServerEndpoint(t *testing.T) {
 	}
 }
 
+// A load can run once in each block. An endpoint that writes its counter rarely needs longer blocks, and is refused with shorter ones.
+func TestLiveServerBlocks(t *testing.T) {
+	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
+	a, b, _ := two(t)
+	address := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
+	pid := strconv.Itoa(programtest.Start(t, "serve", address).Process.Pid)
+	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--better", "higher", "--washout", "10ms", "--samples", "2"}
+	run, stderr, err := runLive(t, append(args, "--metric", "rate=([0-9]+)", "--load", "echo rate=7", "--load-per-block")...)
+	require.NoError(t, err, stderr)
+	for _, s := range run.Samples {
+		v, ok := result.Typed[live.Figures](&s)
+		require.True(t, ok)
+		require.NotNil(t, v.Metric, "%v", s.Quality.Reasons)
+		assert.InDelta(t, 7, *v.Metric, 1e-9)
+	}
+	_, stderr, err = runLive(t, append(args, "--block", "50ms", "--metric-url", "http://"+address+"/metrics", "--metric", "slow_total",
+		"--load", programtest.Load(t, "ask", address))...)
+	require.Error(t, err)
+	assert.Contains(t, stderr, "the counter is written only every")
+}
+
 // What ends a run: the load, the program, and --abort-if. Each says so, and everything is put back.
 func TestLiveServerEnds(t *testing.T) {
 	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
 	a, b, _ := two(t)
 	for name, c := range map[string]struct {
 		load  func(pid string) string
@@ -190,6 +215,7 @@ func TestLiveServerEnds(t *testing.T) {
 // guardian was killed too, another gorun refuses the program until --restore has put it back.
 func TestLiveServerKilled(t *testing.T) {
 	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
 	killed(t, 4)
 }
 
@@ -200,12 +226,27 @@ func TestLiveServerKilledOften(t *testing.T) {
 
 func killed(t *testing.T, times int) {
 	t.Helper()
+	for by, who := range map[string]func(t *testing.T, pid string) []string{
+		"threads": func(_ *testing.T, pid string) []string { return []string{"--pid", pid} },
+		"cpuset": func(t *testing.T, pid string) []string {
+			tests.Root(t)
+			dir := programtest.Group(t)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(pid), 0))
+			return []string{"--cgroup", dir}
+		},
+	} {
+		t.Run(by, func(t *testing.T) { killedBy(t, times, who) })
+	}
+}
+
+func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []string) {
+	t.Helper()
 	a, b, cpus := two(t)
-	program := programtest.Start(t, "churn", "20")
-	pid := program.Process.Pid
+	pid := programtest.Start(t, "churn", "20").Process.Pid
+	args := who(t, strconv.Itoa(pid))
 	was := inherited(t)
 	state := t.TempDir()
-	args := []string{"--pid", strconv.Itoa(pid), "--vary", "placement=" + a + "," + b, "--metric", "process:cpu", "--block", "50ms", "--washout", "10ms"}
+	args = append(args, "--vary", "placement="+a+","+b, "--metric", "process:cpu", "--block", "50ms", "--washout", "10ms")
 	begin := func() *exec.Cmd {
 		cmd := liveCommand(t, state, args...)
 		require.NoError(t, cmd.Start())
@@ -253,6 +294,7 @@ func killed(t *testing.T, times int) {
 // A server in a control group that is restarted costs a block, and not the run.
 func TestLiveServerRestarted(t *testing.T) {
 	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
 	tests.Root(t)
 	a, b, _ := two(t)
 	dir := programtest.Group(t)

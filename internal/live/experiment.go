@@ -10,7 +10,6 @@ import (
 
 	"gorun/internal/apply"
 	"gorun/internal/command"
-	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
@@ -86,10 +85,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	set := &cell.Do.Setting
 	set.Nice, set.Sched = f.nice, f.sched
 	given := !m.CPUs.Equal(m.Allowed())
-	if f.source.found != nil && !given {
-		if m.CPUs, err = f.source.cpus(m.Machine); err != nil {
-			return r, err
-		}
+	if f.source.found != nil && !given { // those that the program may use, whatever gorun may
+		m.CPUs = f.source.found.Allowed.Intersect(m.Online())
 	}
 	var of command.Placement
 	switch f.placement {
@@ -129,23 +126,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Cells = []experiment.Cell[Cell]{cell}
 	r.Placement = set.String()
 	r.Compared = f.source.compared
-	r.Warnings = f.source.warnings
 	return r, nil
-}
-
-// cpus returns the CPUs that the program had, which are those of its placements.
-func (s *Source) cpus(m *topology.Machine) (cpuset.Set, error) {
-	if s.had.Empty() {
-		var all cpuset.Set
-		for _, t := range s.found.Threads {
-			all = all.Union(t.CPUs)
-		}
-		s.had = all.Intersect(m.Online())
-	}
-	if s.had.Empty() {
-		return s.had, fmt.Errorf("%v has no online CPU", s.found.Who)
-	}
-	return s.had, nil
 }
 
 // identity is what a run must not continue without.

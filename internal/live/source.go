@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/lazy"
@@ -50,8 +49,6 @@ type Source struct {
 	abortIf  condition
 	found    *program.Saved // nil: there is none, as for a captured machine
 	program  *program.Program
-	had      cpuset.Set
-	warnings []result.Warning
 }
 
 // every is the value of --restore without a file.
@@ -96,8 +93,6 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	if err := s.validate(o); err != nil {
 		return f, hint.Usage(err)
 	}
-	f.Has = []string{}
-	f.Few = nil
 	f.Common = map[string]string{"block": s.block.String(), "metric": strings.ReplaceAll(s.metric, "\n", ", ")}
 	if s.load != "" {
 		f.Common["load"] = s.load
@@ -113,12 +108,12 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	}
 	f.Common["program"] = fmt.Sprintf("%s, %v", s.found.Name, s.found.Who)
 	f.Plan = s.plan
-	f.Within = liveBudget
+	f.Within = Budget
 	return f, nil
 }
 
-// liveBudget is the default budget: nine rounds, which a verdict needs, of a dozen blocks.
-const liveBudget = 2 * time.Minute
+// Budget is the default budget. A verdict needs nine rounds, which take a quarter of a minute.
+const Budget = 2 * time.Minute
 
 // Close implements experiment.Source.
 func (s *Source) Close() error {

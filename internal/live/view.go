@@ -40,5 +40,26 @@ func planTables(plan *result.Plan) []table.Table {
 			table.Text(fmt.Sprint(thread.Nice)), table.Text(thread.Sched),
 		}})
 	}
-	return []table.Table{t}
+	return []table.Table{t, changes(plan)}
+}
+
+// changes has how many threads each setting of a plan would change.
+func changes(plan *result.Plan) table.Table {
+	t := table.Table{Title: "What each setting would change"}
+	t.Add("setting", "CPUs", "threads on other CPUs now")
+	for _, cell := range plan.Cells {
+		cpus, given := cell.CPUs["cpus"]
+		if cell.Flags["placement"] == asIs || !given {
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(cell.Name), table.Text("as they are"), table.Count(0)}})
+			continue
+		}
+		others := 0
+		for _, thread := range plan.Program.Threads {
+			if thread.CPUs != cpus.List {
+				others++
+			}
+		}
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(cell.Name), table.CPUs(cpus.List), table.Count(others)}})
+	}
+	return t
 }

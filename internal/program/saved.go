@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
@@ -22,12 +24,14 @@ import (
 // process or by another one.
 type Saved struct {
 	Who
-	Name    string    `json:"name"`    // of its first process
-	Boot    string    `json:"boot"`    // of the machine: after another one, there is nothing to put back
-	Owner   int       `json:"owner"`   // the PID of the gorun that switches it
-	Threads []Thread  `json:"threads"` // by PID and TID
-	Given   []Setting `json:"given"`   // which it may have been given
-	Files   []File    `json:"files,omitempty"`
+	Name    string   `json:"name"`    // of its first process
+	Boot    string   `json:"boot"`    // of the machine: after another one, there is nothing to put back
+	Owner   int      `json:"owner"`   // the PID of the gorun that switches it
+	Threads []Thread `json:"threads"` // by PID and TID
+
+	Allowed cpuset.Set `json:"allowed"` // the CPUs of the cpusets of its processes; without one, those of its threads
+	Given   []Setting  `json:"given"`   // which it may have been given
+	Files   []File     `json:"files,omitempty"`
 
 	// What some of the settings have: nothing else of a thread is touched.
 	Masks  bool `json:"masks"`
@@ -102,6 +106,7 @@ func (p *Program) save(settings []Setting, group *groupSet) (*Saved, error) {
 			known[tid], more = true, true
 			if _, read := whole[of.pid]; !read {
 				whole[of.pid], _ = cgroup.CPUsOf(root, of.pid) // without it, masks are put back as they were read
+				s.Allowed = s.Allowed.Union(whole[of.pid])
 			}
 			t, err := readThread(of.pid, tid)
 			if err != nil {
@@ -118,6 +123,11 @@ func (p *Program) save(settings []Setting, group *groupSet) (*Saved, error) {
 	slices.SortFunc(s.Threads, func(a, b Thread) int { return cmp.Or(a.PID-b.PID, a.TID-b.TID) })
 	s.index()
 	s.Name = s.Threads[0].Name
+	if s.Allowed.Empty() {
+		for _, t := range s.Threads {
+			s.Allowed = s.Allowed.Union(t.CPUs)
+		}
+	}
 	if group != nil {
 		return s, s.saveGroup(group, settings)
 	}
@@ -393,9 +403,21 @@ func (s *Saved) Write(path string) error {
 	return err
 }
 
-// ReadSaved reads the state in a file.
+// ReadSaved reads the state in a file, which must be this user's: in a directory for all, somebody else may have written it.
 func ReadSaved(path string) (*Saved, error) {
-	text, err := os.ReadFile(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || owner.Uid != uint32(os.Geteuid()) {
+		return nil, fmt.Errorf("%s belongs to another user", path)
+	}
+	text, err := io.ReadAll(file)
 	if err != nil {
 		return nil, err
 	}

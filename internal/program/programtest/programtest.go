@@ -83,7 +83,8 @@ const ready = "ready\n"
 //
 //	threads N     N threads that sleep
 //	churn N       N threads, of which each starts another one and ends, all the time
-//	serve ADDRESS a server of a page with metrics, whose counter grows by 1 every time the page / is asked for
+//	serve ADDRESS a server of a page with metrics, whose counter grows by 1 every time the page / is asked for; slow_total is written
+//	              once a second
 //	ask ADDRESS   a load of such a server, which asks for the page / all the time
 //	rates PID S…  a load of the program PID: lines "rate=R" every 10 ms. R depends on the CPUs of PID: a share S of 1000 for
 //	              each number of its first CPU (1 for those without), with noise; cost=C loses a share C for cost-for=D
@@ -143,6 +144,7 @@ func serve(address string) {
 	http.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		n := count.Load()
 		fmt.Fprintf(w, "# TYPE asked_total counter\nasked_total{code=\"200\"} %d\nasked_total{code=\"500\"} 1\n", n)
+		fmt.Fprintf(w, "# TYPE slow_total counter\nslow_total %d\n", 1000*time.Now().Unix())
 		fmt.Fprintf(w, "# TYPE waiting gauge\nwaiting 3\n# TYPE took_seconds histogram\n")
 		fmt.Fprintf(w, "took_seconds_bucket{le=\"0.1\"} %d\ntook_seconds_bucket{le=\"+Inf\"} %d\ntook_seconds_sum %d\ntook_seconds_count %d\n", n, n, n, n)
 	})
@@ -200,16 +202,28 @@ func rates(pid int, words []string) {
 	}
 }
 
-// Group makes a control group with all CPUs, of the controller cpuset of version 1 or 2. It is removed at the end of the test, when the
-// programs in it have ended.
+// Group makes a control group with all CPUs, of the controller cpuset of version 1 or 2. It is removed at the end of the test.
 func Group(t testing.TB) string {
 	t.Helper()
 	for _, mount := range []string{"/sys/fs/cgroup/cpuset", "/sys/fs/cgroup"} {
-		dir := filepath.Join(mount, fmt.Sprintf("gorun-test-%d", os.Getpid()))
+		dir := filepath.Join(mount, fmt.Sprintf("gorun-test-%x", rand.Uint64()))
+		if _, err := os.Stat(filepath.Join(mount, "cpuset.cpus.effective")); err != nil {
+			if _, err := os.Stat(filepath.Join(mount, "cpuset.effective_cpus")); err != nil {
+				continue // it is no hierarchy with the controller
+			}
+		}
 		if os.Mkdir(dir, 0o755) != nil {
 			continue
 		}
-		t.Cleanup(func() { tests.Await(t, "empty group", func() bool { return os.Remove(dir) == nil }) })
+		t.Cleanup(func() {
+			tests.Await(t, "empty group", func() bool {
+				pids, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+				for pid := range strings.FieldsSeq(string(pids)) { // back to where they were started
+					_ = os.WriteFile(filepath.Join(mount, "cgroup.procs"), []byte(pid), 0)
+				}
+				return os.Remove(dir) == nil
+			})
+		})
 		var failed error
 		for name, effective := range map[string]string{"cpuset.cpus": "cpuset.cpus.effective", "cpuset.mems": "cpuset.mems.effective"} {
 			text, err := os.ReadFile(filepath.Join(mount, effective))
