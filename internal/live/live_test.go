@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"os"
 	"regexp"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
+	"gorun/internal/program"
 	"gorun/internal/result"
 )
 
@@ -121,6 +123,40 @@ func TestParseMetrics(t *testing.T) {
 	} {
 		_, err := parse(c.s)
 		assert.ErrorContains(t, err, c.says)
+	}
+}
+
+// A state file of another boot, or of another process with the same PID, keeps nobody from switching a program.
+func TestStaleState(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	who := program.Who{PID: os.Getpid(), Start: 7}
+	path := statePath(who)
+	state := func(boot string, start uint64, owner int) {
+		saved := program.Saved{
+			Who: program.Who{PID: who.PID, Start: start}, Boot: boot, Owner: owner, Threads: []program.Thread{{PID: who.PID, TID: who.PID}},
+		}
+		require.NoError(t, saved.Write(path))
+	}
+	for _, c := range []struct {
+		boot  string
+		start uint64
+		owner int
+		says  string
+	}{
+		{"another", 7, 1, ""},
+		{program.BootID(), 8, 1, ""},
+		{program.BootID(), 7, os.Getpid(), "another gorun live, switches the program"},
+		{program.BootID(), 7, 1 << 22, "the program still has what a gorun live gave it that was killed"},
+	} {
+		state(c.boot, c.start, c.owner)
+		err := inUse(path, who)
+		if c.says == "" {
+			require.NoError(t, err)
+			assert.False(t, exists(path))
+			continue
+		}
+		require.ErrorContains(t, err, c.says)
+		require.NoError(t, os.Remove(path))
 	}
 }
 

@@ -43,12 +43,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// inUse is the error of a program that has a state file.
-func inUse(path string) error {
+// inUse is the error of a program that has a state file; nil, if the file is of another boot or of another process with the same PID, and
+// is removed.
+func inUse(path string, of program.Who) error {
 	saved, err := program.ReadSaved(path)
 	switch {
 	case err != nil:
 		return hint.With(err, "remove the file if no gorun live runs")
+	case saved.Boot != program.BootID(), saved.Start != of.Start:
+		return os.Remove(path)
 	case owned(saved):
 		return hint.With(fmt.Errorf("process %d, another gorun live, switches the program", saved.Owner), "wait for it")
 	}

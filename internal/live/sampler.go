@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (s *sampler) hold(switcher *program.Switcher) error {
 	saved := switcher.Saved()
 	path := statePath(saved.Who)
 	if err := saved.Write(path); errors.Is(err, fs.ErrExist) {
-		return inUse(path)
+		return cmp.Or(inUse(path, saved.Who), errors.New("another gorun live has begun at the same time"))
 	} else if err != nil {
 		return fmt.Errorf("the state file: %w", err)
 	}

@@ -190,7 +190,7 @@ func (s *Source) find() (err error) {
 	}
 	if err == nil {
 		if path := statePath(s.program.Who); exists(path) {
-			err = inUse(path)
+			err = inUse(path, s.program.Who)
 		}
 	}
 	if err == nil {
