@@ -123,16 +123,21 @@ RUN_TESTS = GO='$(GO)' $(GO) run ./internal/tests/run test $(if $(SKIPS),-skips 
 test: ## the tests that need only Go and a C compiler (2 min)
 	$(RUN_TESTS) ./...
 
+# Packages whose tests take long, are the same on all machines and for all users, and start no goroutine (of report, the server does).
+PURE = internal/matrix internal/report internal/stats internal/topology
+IMPURE = $(filter-out $(PURE:%=\%/%),$(shell $(GO) list ./...))
+
+.PHONY: test-impure
+test-impure: ## those of make test that depend on the machine, or on the user
+	$(RUN_TESTS) $(IMPURE)
+
 .PHONY: test-live
 test-live: ## tests with real processes, faults, kills and privileges; every command of the documents; installation (3 min)
 	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestLive' $(sort $(dir $(shell grep -rl '^func TestLive' --include='*_test.go' ./cmd ./csrc ./internal)))
 
-# Packages whose tests take minutes under the race detector and start no goroutine; of report, the server does.
-ONE_GOROUTINE = internal/matrix internal/report internal/stats internal/topology
-
 .PHONY: race
 race: ## the tests of make test under the race detector, where there is more than one goroutine
-	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race $(filter-out $(ONE_GOROUTINE:%=\%/%),$(shell $(GO) list ./...))
+	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race $(IMPURE)
 	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race -run 'Serve' ./internal/report
 
 # Conditions of make flaky, and which of the tests it runs, by a regular expression.

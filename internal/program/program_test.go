@@ -193,8 +193,6 @@ func TestRefused(t *testing.T) {
 func TestChildren(t *testing.T) {
 	one, _ := twoOf(t)
 	cmd := programtest.Start(t, "threads", "1")
-	p := open(t, Who{PID: os.Getppid(), Children: false})
-	require.NoError(t, p.Close())
 	all, err := childrenOf(os.Getpid())
 	require.NoError(t, err)
 	assert.Contains(t, all, cmd.Process.Pid)
