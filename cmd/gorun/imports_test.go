@@ -37,7 +37,7 @@ const mayImport = `
 	guardian            child cpuset linux program
 	hint
 	journal             column cpuset hint lazy matrix result
-	launch              child hint linux perf placement result shell sysfs topology
+	launch              child csrc hint linux perf placement result shell sysfs topology
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest

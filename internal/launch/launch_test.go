@@ -603,13 +603,15 @@ func TestReadBack(t *testing.T) {
 		asked := placement.Setting{CPUs: cpuset.Of(cpus[0])}
 		require.NoError(t, linux.SetAffinity(pid, asked.CPUs))
 		machine := placement.WatchMachine(nil)
-		monitor := placement.Compare(placement.Thread{TID: pid, Setting: asked, Free: c.free})
+		of := &copied{monitor: placement.Compare(placement.Thread{TID: pid, Setting: asked, Free: c.free})}
 		require.NoError(t, linux.SetAffinity(pid, cpuset.Of(cpus[1])))
 		if c.machine {
 			require.NoError(t, linux.SetAffinity(os.Getpid(), cpuset.Of(cpus[0])))
 		}
 		var o Outcome
-		o.readBack(machine, monitor)
+		o.readBack(of)
+		_, changes := machine.End()
+		o.ownChanges(of, len(changes) > 0)
 		require.NoError(t, linux.SetAffinity(os.Getpid(), allowed))
 		assert.Equal(t, 2, o.Checked)
 		o.Checked = 0

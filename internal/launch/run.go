@@ -54,26 +54,64 @@ type Command struct {
 	// stack.
 	Padding int
 
+	// Copies are commands that begin at the same time, in place of the one of Argv: each waits at a gate after its fork, before its
+	// exec. nil: there is one command. Their Stdin is as that of the command, and so on.
+	Copies []Copy
+	// Together: when one of the copies fails, the others are asked to end.
+	Together bool
+	// Started is called with the PIDs of the copies when all of them wait at the gate; nil: nothing is.
+	Started func(pids []int)
+
 	// PassThrough: the user interacts with the command. On a terminal it stays in the process group, so that it gets the
 	// keys and may read; signals to this process are passed on to it. Otherwise it has its own process group and gets
 	// only the signals that end it.
 	PassThrough bool
 }
 
-// Outcome describes how a command ended, and what it and its descendants used.
+// Copy is one of several commands that begin at the same time.
+type Copy struct {
+	Argv                  []string
+	Environ               []string // variables in addition to those of Self, or in place of them
+	Setting               CommandSetting
+	Stdin, Stdout, Stderr *os.File
+	Files                 []*os.File // its descriptors from 3 on, at most five
+}
+
+// copies returns the commands to start: one, unless there are several.
+func (c Command) copies() []Copy {
+	if c.Copies != nil {
+		return c.Copies
+	}
+	return []Copy{{Argv: c.Argv, Setting: c.Setting, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}}
+}
+
+// Ending describes how a command ended, and what it and the descendants that it waited for used.
+type Ending struct {
+	PID         int         `json:"pid,omitempty"`
+	ExitCode    int         `json:"exit_code"`        // 128+n for a signal
+	Signal      int         `json:"signal,omitempty"` // that ended it; 0: none
+	Late        bool        `json:"late,omitempty"`   // it was asked to end, or killed, because another one had failed
+	WallSeconds float64     `json:"wall_seconds"`     // from the fork, or from the opening of the gate, to the command's end
+	Turns       linux.Turns `json:"turns"`            // of its first thread; none: not known
+	linux.Usage
+	MaxRSSBytes uint64 `json:"max_rss_bytes"` // of the largest process; only an upper bound if it equals the floor
+
+	Stdout []byte `json:"-"`
+	Stderr []byte `json:"-"`
+	Lost   bool   `json:"-"` // the command wrote more to stdout than is kept; known only of InMemory
+}
+
+// Outcome describes how a command ended, and what it and all its descendants used. Of several copies it has the exit code of the
+// first that failed, the longest wall time, and the sums of what they used.
 type Outcome struct {
-	ExitCode int  `json:"exit_code"`        // 128+n for a signal
-	Signal   int  `json:"signal,omitempty"` // that ended it; 0: none
-	TimedOut bool `json:"timed_out,omitempty"`
+	Ending
+	Copies   []Ending `json:"copies,omitempty"` // nil: there was one command
+	TimedOut bool     `json:"timed_out,omitempty"`
 
 	Checked    int      `json:"checked"` // settings that were read back
 	Mismatches []string `json:"mismatches,omitempty"`
 	Changed    []string `json:"changed,omitempty"` // settings that the command seems to have changed, in words
 
-	WallSeconds float64     `json:"wall_seconds"` // from the fork to the command's end
-	Turns       linux.Turns `json:"turns"`        // of its first thread; none: not known
-	linux.Usage
-	MaxRSSBytes      uint64 `json:"max_rss_bytes"`       // of the largest process; only an upper bound if it equals the floor
 	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"` // size of each process at its start (see linux.PeakRSS)
 
 	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // time in which a signal had stopped one of its processes; nil: not known
@@ -85,10 +123,6 @@ type Outcome struct {
 	Moves     []perf.MoveCount `json:"moves,omitempty"`
 	MovesLost uint64           `json:"moves_lost,omitempty"` // records that were dropped
 	NoMoves   *result.Warning  `json:"no_moves,omitempty"`   // why they were not recorded
-
-	Stdout []byte `json:"-"`
-	Stderr []byte `json:"-"`
-	Lost   bool   `json:"-"` // the command wrote more to stdout than is kept; known only of InMemory
 
 	// Unwaited is the CPU time, in seconds, of the command and of a Lasting supervisor that this process has not waited for.
 	Unwaited float64 `json:"-"`
@@ -161,9 +195,10 @@ type running struct {
 	*supervisor
 	patience time.Duration // from a request to end until the command is killed
 	over     chan struct{} // closed when the command has ended
-	stdio    [3]*os.File
-	theirs   []*os.File // those of stdio that this process does not need itself
-	tails    [2]*tail
+	files    [][]*os.File  // of each copy
+	theirs   []*os.File    // those of the files that this process does not need itself
+	tails    [][2]*tail    // of each copy: what it writes to stdout and to stderr
+	limit    *limit
 }
 
 // supervisor is the process between this one and commands.
@@ -224,55 +259,74 @@ func samePlace(a, b int) bool {
 
 // open makes the pipes.
 func (c Command) open() (r *running, err error) {
-	r = &running{
-		patience: cmp.Or(c.Self.Patience, child.Patience), over: make(chan struct{}),
-		stdio: [3]*os.File{c.Stdin, c.Stdout, c.Stderr},
-	}
+	r = &running{patience: cmp.Or(c.Self.Patience, child.Patience), over: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			r.close()
 		}
 	}()
-	if c.Stdin == nil {
-		if r.stdio[0], err = os.Open(os.DevNull); err != nil {
+	if c.InMemory {
+		r.limit = newLimit(c.Keep)
+	}
+	for _, of := range c.copies() {
+		files, tails, err := r.openFor(c, of)
+		r.files, r.tails = append(r.files, files), append(r.tails, tails)
+		if err != nil {
 			return r, err
 		}
-		r.theirs = append(r.theirs, r.stdio[0])
 	}
-	for i := range r.tails {
-		shown := r.stdio[1+i]
+	if r.limit != nil {
+		r.limit.begun = true
+		go r.limit.run()
+	}
+	return r, nil
+}
+
+// openFor makes the pipes of a copy.
+func (r *running) openFor(c Command, of Copy) (files []*os.File, tails [2]*tail, err error) {
+	files = append([]*os.File{of.Stdin, of.Stdout, of.Stderr}, of.Files...)
+	if of.Stdin == nil {
+		if files[0], err = os.Open(os.DevNull); err != nil {
+			return files, tails, err
+		}
+		r.theirs = append(r.theirs, files[0])
+	}
+	for i := range tails {
+		shown := files[1+i]
 		if shown != nil && (c.Keep == 0 || c.InMemory) {
 			continue
 		}
 		if c.InMemory {
-			if r.stdio[1+i], err = linux.Memfd("gorun-output", 0); err != nil {
-				return r, err
+			if files[1+i], err = linux.Memfd("gorun-output", 0); err != nil {
+				return files, tails, err
 			}
 			// Each write is at the end of the file, also after it was emptied.
-			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, r.stdio[1+i].Fd(), syscall.F_SETFL, syscall.O_APPEND)
-			r.tails[i] = &tail{from: r.stdio[1+i], keep: c.Keep, over: make(chan struct{}), ended: make(chan struct{})}
-			go r.tails[i].limit()
+			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, files[1+i].Fd(), syscall.F_SETFL, syscall.O_APPEND)
+			tails[i] = &tail{from: files[1+i], keep: c.Keep, limit: r.limit}
+			r.limit.tails = append(r.limit.tails, tails[i])
 			continue
 		}
 		from, to, err := os.Pipe()
 		if err != nil {
-			return r, err
+			return files, tails, err
 		}
-		r.stdio[1+i], r.theirs = to, append(r.theirs, to)
-		r.tails[i] = &tail{from: from, shown: shown, keep: c.Keep, over: make(chan struct{})}
-		go r.tails[i].read()
+		files[1+i], r.theirs = to, append(r.theirs, to)
+		tails[i] = &tail{from: from, shown: shown, keep: c.Keep, over: make(chan struct{})}
+		go tails[i].read()
 	}
-	return r, nil
+	return files, tails, nil
 }
 
 func (r *running) close() {
 	for _, f := range r.theirs {
 		f.Close() // closed ones are harmless
 	}
-	for _, t := range r.tails {
-		if t != nil {
-			t.stop()
-			t.from.Close()
+	r.limit.stop()
+	for _, tails := range r.tails {
+		for _, t := range tails {
+			if t != nil {
+				t.from.Close()
+			}
 		}
 	}
 }
@@ -284,11 +338,22 @@ func (r *running) start(c Command) (err error) {
 			return err
 		}
 	}
-	asked := request{CommandSetting: c.Setting, Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding}
-	for _, arg := range c.Argv {
-		asked.Argv = append(asked.Argv, []byte(arg))
+	asked := request{
+		Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding, Patience: r.patience,
+		Gate: c.Copies != nil, Together: c.Together, Started: c.Started != nil,
 	}
-	if err = r.conn.Send(r.stdio[:]...); err == nil {
+	for i, of := range c.copies() {
+		one := asking{CommandSetting: of.Setting, Files: len(r.files[i])}
+		for _, arg := range of.Argv {
+			one.Argv = append(one.Argv, []byte(arg))
+		}
+		for _, variable := range of.Environ {
+			one.Environ = append(one.Environ, []byte(variable))
+		}
+		asked.Copies = append(asked.Copies, one)
+		err = cmp.Or(err, r.conn.Send(r.files[i]...))
+	}
+	if err == nil {
 		err = json.NewEncoder(r.conn).Encode(message{Request: &asked})
 	}
 	for _, f := range r.theirs {
@@ -348,6 +413,10 @@ func layout(null, socket uintptr, inherited []int) (files []uintptr, number int)
 func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 	var a answer
 	err := r.answers.Decode(&a)
+	if err == nil && a.Started != nil {
+		c.Started(a.Started)
+		err = r.answers.Decode(&a)
+	}
 	close(r.over)
 	ran := err == nil && a.Failure == ""
 	left = c.Leaves != nil && ran
@@ -362,8 +431,14 @@ func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 			c.Lasting.used = 0
 		}
 	}
-	a.Stdout, a.Stderr = r.tails[0].end(left), r.tails[1].end(left)
-	a.Lost = r.tails[0] != nil && r.tails[0].lost
+	for i, tails := range r.tails {
+		of := &a.Ending
+		if i < len(a.Copies) {
+			of = &a.Copies[i]
+		}
+		of.Stdout, of.Stderr = tails[0].end(left), tails[1].end(left)
+		of.Lost = tails[0] != nil && tails[0].lost
+	}
 	switch {
 	case err != nil:
 		if status.Signaled() {
@@ -455,40 +530,49 @@ type tail struct {
 	keep  int
 	kept  []byte
 	over  chan struct{} // closed when all is read
-
-	ended chan struct{} // closed when nothing is written any more to a file in memory; nil: it is a pipe
-	once  sync.Once
-	lost  bool // more was written than is kept
+	limit *limit        // of a file in memory; nil: it is a pipe
+	lost  bool          // more was written to a file in memory than is kept
 }
 
-// limit empties the file in memory while it is larger than what is kept.
-func (t *tail) limit() {
-	defer close(t.over)
+// limit empties files in memory while they are larger than what is kept.
+type limit struct {
+	tails []*tail
+	keep  int
+	begun bool
+	ended chan struct{} // closed when nothing is written any more
+	over  chan struct{} // closed when none is emptied any more
+	once  sync.Once
+}
+
+func newLimit(keep int) *limit {
+	return &limit{keep: keep, ended: make(chan struct{}), over: make(chan struct{})}
+}
+
+func (l *limit) run() {
+	defer close(l.over)
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for {
-		over := false
+	for over := false; !over; {
 		select {
 		case <-look.C:
-		case <-t.ended:
+		case <-l.ended:
 			over = true
 		}
-		info, err := t.from.Stat()
-		t.lost = t.lost || err != nil || info.Size() > int64(t.keep)
-		if over {
-			return
-		}
-		if err == nil && info.Size() > int64(t.keep) {
-			_ = t.from.Truncate(0)
+		for _, t := range l.tails {
+			info, err := t.from.Stat()
+			t.lost = t.lost || err != nil || info.Size() > int64(l.keep)
+			if !over && err == nil && info.Size() > int64(l.keep) {
+				_ = t.from.Truncate(0)
+			}
 		}
 	}
 }
 
-// stop ends limit.
-func (t *tail) stop() {
-	if t.ended != nil {
-		t.once.Do(func() { close(t.ended) })
-		<-t.over
+// stop ends run.
+func (l *limit) stop() {
+	if l != nil && l.begun {
+		l.once.Do(func() { close(l.ended) })
+		<-l.over
 	}
 }
 
@@ -537,8 +621,8 @@ func (t *tail) end(left bool) []byte {
 	if t == nil {
 		return nil
 	}
-	if t.ended != nil {
-		t.stop()
+	if t.limit != nil {
+		t.limit.stop()
 		info, err := t.from.Stat()
 		if err == nil {
 			t.kept = make([]byte, min(info.Size(), int64(t.keep)))

@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"gorun/csrc"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
@@ -44,30 +47,60 @@ type message struct {
 
 // request is the part of a Command that its supervisor needs.
 type request struct {
-	CommandSetting
-	Argv       [][]byte `json:"argv"` // which may not be valid UTF-8
-	Migrations bool     `json:"migrations,omitempty"`
-	Leaves     bool     `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
-	Padding    int      `json:"padding,omitempty"`
+	Copies     []asking      `json:"copies"`
+	Migrations bool          `json:"migrations,omitempty"`
+	Leaves     bool          `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
+	Padding    int           `json:"padding,omitempty"`
+	Gate       bool          `json:"gate,omitempty"`
+	Together   bool          `json:"together,omitempty"`
+	Started    bool          `json:"started,omitempty"`
+	Patience   time.Duration `json:"patience"` // from a request to end until a copy is killed
 
-	files   []*os.File
-	signals chan syscall.Signal // for the command; closed at the end of the socket
+	files   []*os.File          // of all copies, one after another
+	signals chan syscall.Signal // for the commands; closed at the end of the socket
+}
+
+// asking is what a supervisor needs of a Copy. Texts may not be valid UTF-8.
+type asking struct {
+	CommandSetting
+	Argv    [][]byte `json:"argv"`
+	Environ [][]byte `json:"environ,omitempty"`
+	Files   int      `json:"files"` // number of its files
 }
 
 // PaddingVariable is the environment variable whose value only has a length.
 const PaddingVariable = "GORUN_PADDING"
 
-// environ returns the environment of the command.
-func (r request) environ(env []string) []string {
-	env = r.CommandSetting.environ(env)
+// environ returns the environment of a copy. Of two variables with the same name, programs find the first one.
+func (r request) environ(of asking, env []string) []string {
+	if own := texts(of.Environ); len(own) > 0 {
+		names := map[string]bool{}
+		for _, variable := range own {
+			name, _, _ := strings.Cut(variable, "=")
+			names[name] = true
+		}
+		env = append(slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+			name, _, _ := strings.Cut(variable, "=")
+			return names[name]
+		}), own...)
+	}
+	env = of.CommandSetting.environ(env)
 	if r.Padding == 0 {
 		return env
 	}
 	return append(env[:len(env):len(env)], PaddingVariable+"="+strings.Repeat("x", r.Padding))
 }
 
-// answer is the message that a supervisor sends to Run at the end.
+func texts(words [][]byte) (texts []string) {
+	for _, word := range words {
+		texts = append(texts, string(word))
+	}
+	return texts
+}
+
+// answer is the message that a supervisor sends to Run at the end; before it, one that only has the PIDs, if Run asked for them.
 type answer struct {
+	Started []int `json:"started,omitempty"` // the copies that wait at the gate
 	Outcome
 	Failure string `json:"failure,omitempty"` // why the command never ran; then ExitCode is ExitError's
 	Hint    string `json:"hint,omitempty"`
@@ -99,7 +132,12 @@ func Supervise(args []string) error {
 			return err
 		}
 		a := answer{}
-		if a.Outcome, err = asked.supervise(); err != nil {
+		started := func(pids []int) {
+			if asked.Started {
+				_ = json.NewEncoder(conn).Encode(answer{Started: pids}) // an error is that of the last answer too
+			}
+		}
+		if a.Outcome, err = asked.supervise(started); err != nil {
 			a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
 			if e := new(ExitError); errors.As(err, &e) {
 				a.ExitCode = e.Code
@@ -153,160 +191,284 @@ func receive(conn *linux.Socket, requests chan<- request) {
 	}
 }
 
-// supervise starts the command and returns when it and all its descendants have ended, or, if it may leave descendants,
-// when the command has ended.
-func (r request) supervise() (Outcome, error) {
-	defer func() {
+// supervise starts the commands and returns when they and all their descendants have ended, or, if they may leave descendants,
+// when they have ended. It calls started when all of them wait at the gate.
+func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
+	closeFiles := func() {
 		for _, f := range r.files {
 			f.Close() // again, after a start
 		}
-	}()
-	if len(r.files) != 3 {
-		return Outcome{}, fmt.Errorf("pass the standard files: %w", syscall.EMFILE) // the kernel drops those above the limit
+	}
+	defer closeFiles()
+	files := 0
+	for _, of := range r.Copies {
+		files += of.Files
+	}
+	if len(r.files) != files {
+		return o, fmt.Errorf("pass the standard files: %w", syscall.EMFILE) // the kernel drops those above the limit
 	}
 	if err := linux.AdoptOrphans(); err != nil {
-		return Outcome{}, err
+		return o, err
 	}
-	argv := make([]string, len(r.Argv))
-	for i, arg := range r.Argv {
-		argv[i] = string(arg)
+	var gate *csrc.Start
+	if r.Gate {
+		if gate, err = csrc.NewStart(len(r.Copies)); err != nil {
+			return o, err
+		}
+		defer gate.Free()
 	}
-	path, err := find(argv, os.Environ())
-	if err != nil {
-		return Outcome{}, err
+	g := group{request: r, gate: gate, over: make(chan struct{})}
+	defer close(g.over)
+	if err := g.start(&o); err != nil {
+		o.reapLeft() // of copies that wait at the gate
+		return o, err
 	}
-	over := make(chan struct{})
-	defer close(over)
-	c := start(r, path, argv, over)
-	if c.err != nil {
-		return c.Outcome, c.err
-	}
-	for _, f := range r.files {
-		f.Close() // so that a pipe ends with its writers
-	}
-	defer func() { _ = c.process.Release() }()
-	go obey(r.signals, over, c.process)
-	o := c.Outcome
+	closeFiles() // so that a pipe ends with its writers
 	if o.MaxRSSFloorBytes, err = linux.PeakRSS(os.DirFS("/")); err != nil {
 		return o, err
 	}
-	counted := count(c.family) // after the floor, which reading the trace would raise
+	counted := count(g.family) // after the floor, which reading the trace would raise
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
-	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.CommandSetting.Setting, Free: true})
-	o.reap(c.process.Pid, c.wall, func() { o.readBack(machine, monitor) })
-	if !r.Leaves {
+	for i, c := range g.copies {
+		c.monitor = placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.Copies[i].Setting, Free: true})
+	}
+	go g.obey()
+	if gate != nil {
+		started(g.pids())
+		began := time.Now()
+		g.opened.Store(&began)
+		gate.Open()
+	}
+	err = g.reap(&o, machine)
+	if !r.Leaves || err != nil {
 		o.reapLeft()
 	}
 	o.StoppedSeconds = stopped()
 	counted(&o)
-	return o, nil
+	return o, err
 }
 
-// started is a command that was just started, or the error.
-type started struct {
-	Outcome // Checked, Mismatches, and how its moves are recorded
-	family  *perf.Family
+// group are the commands of a request.
+type group struct {
+	request
+	gate   *csrc.Start               // nil: there is one command, which does not wait
+	opened atomic.Pointer[time.Time] // when the gate was opened
+	over   chan struct{}             // closed at the end of the request
+	copies []*copied
+	family *perf.Family // of the only command
+	mu     sync.Mutex
+	asked  bool // the copies that still run were asked to end, since another one failed
+}
+
+// copied is one command of a group.
+type copied struct {
+	name    string
 	process *os.Process
-	wall    <-chan time.Duration // its wall time, at its end
-	err     error
+	monitor *placement.Monitor
+	wall    chan time.Duration // its wall time, at its end
+	ended   bool
 }
 
-// start starts the command from a thread that has the setting and lives until over is closed: the command dies with it.
+// start starts all commands. Those of several wait at the gate.
+func (g *group) start(o *Outcome) error {
+	files := g.files
+	for i, of := range g.Copies {
+		argv, env := texts(of.Argv), g.environ(of, os.Environ())
+		path, err := find(argv, os.Environ())
+		if err != nil {
+			return err
+		}
+		own := files[:of.Files]
+		files = files[of.Files:]
+		c := &copied{wall: make(chan time.Duration, 1)}
+		if g.gate != nil {
+			c.name = fmt.Sprintf("copy %d: ", i)
+		}
+		by := func(path string, argv []string) (err error) {
+			c.process, err = os.StartProcess(path, argv, &os.ProcAttr{Env: env, Files: own, Sys: linux.DieWithParent()})
+			return err
+		}
+		if g.gate != nil {
+			by = func(path string, argv []string) error {
+				pid, err := g.gate.Fork(i, csrc.Program{Path: path, Argv: argv, Env: env, Files: own})
+				if err == nil {
+					c.process, err = os.FindProcess(pid)
+				}
+				return err
+			}
+		}
+		if err := g.startOne(o, c, of.CommandSetting, func() error { return execute(path, argv, by) }); err != nil {
+			return err
+		}
+		g.copies = append(g.copies, c)
+	}
+	return nil
+}
+
+// startOne starts a command from a thread that has the setting and lives until the group is over: the command dies with it.
 // The thread waits for the command's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
 // the wall time.
-func start(asked request, path string, argv []string, over <-chan struct{}) started {
-	done := make(chan started)
+func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func() error) error {
+	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
-		wall := make(chan time.Duration, 1)
-		c := started{wall: wall}
-		if asked.Migrations {
-			c.family = c.follow()
+		if g.Migrations && g.gate == nil {
+			g.family = o.follow()
 		}
-		c.Checked, c.Mismatches, c.err = asked.Give()
-		if c.err != nil {
-			c.err = &ExitError{ExitRefused, c.err}
-			done <- c
+		checked, mismatches, err := s.Give()
+		o.Checked += checked
+		for _, m := range mismatches {
+			o.Mismatches = append(o.Mismatches, c.name+m)
+		}
+		if err != nil {
+			done <- &ExitError{ExitRefused, err}
 			return
 		}
-		attr := &os.ProcAttr{
-			Env: asked.environ(os.Environ()), Files: asked.files, Sys: linux.DieWithParent(),
-		}
 		began := time.Now()
-		c.err = execute(path, argv, func(path string, argv []string) (err error) {
-			c.process, err = os.StartProcess(path, argv, attr)
-			return err
-		})
-		done <- c
-		if c.err == nil {
+		err = run()
+		done <- err
+		if err == nil {
 			_ = linux.AwaitEnd(c.process.Pid)
-			wall <- time.Since(began)
+			if opened := g.opened.Load(); opened != nil {
+				began = *opened
+			}
+			c.wall <- time.Since(began)
 		}
-		<-over
+		<-g.over
 	}()
 	return <-done
 }
 
-// obey passes signals on to the command until it is over, and kills it when the signals end.
-func obey(signals <-chan syscall.Signal, over <-chan struct{}, command *os.Process) {
+// pids returns those of the copies.
+func (g *group) pids() (pids []int) {
+	for _, c := range g.copies {
+		pids = append(pids, c.process.Pid)
+	}
+	return pids
+}
+
+// obey passes signals on to the commands until they are over, and kills them when the signals end.
+func (g *group) obey() {
 	for {
 		select {
-		case number, more := <-signals:
+		case number, more := <-g.signals:
 			if !more {
-				_ = command.Kill()
+				g.signal(syscall.SIGKILL)
 				return
 			}
-			_ = command.Signal(number) // it may have ended
-		case <-over:
+			g.signal(number)
+		case <-g.over:
 			return
 		}
 	}
 }
 
-// readBack ends the watch of the command. A setting that the command may have changed itself is not a mismatch, unless
-// the online CPUs have changed too: then the kernel changed it.
-func (o *Outcome) readBack(machine, monitor *placement.Monitor) {
-	checked, mismatches := monitor.End()
-	_, changes := machine.End()
+// signal sends a signal to the commands that have not ended.
+func (g *group) signal(number syscall.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.copies {
+		if !c.ended {
+			_ = c.process.Signal(number) // it may just have ended
+		}
+	}
+}
+
+// readBack ends the watch of a command.
+func (o *Outcome) readBack(c *copied) {
+	checked, mismatches := c.monitor.End()
 	o.Checked += checked
-	o.Mismatches = append(o.Mismatches, mismatches...)
-	for _, m := range monitor.Own() {
-		if len(changes) > 0 {
-			o.Mismatches = append(o.Mismatches, m.Error())
+	for _, m := range mismatches {
+		o.Mismatches = append(o.Mismatches, c.name+m)
+	}
+}
+
+// ownChanges notes the settings that a command may have changed itself. They are mismatches if the online CPUs have changed too: then
+// the kernel changed them.
+func (o *Outcome) ownChanges(c *copied, online bool) {
+	for _, m := range c.monitor.Own() {
+		if online {
+			o.Mismatches = append(o.Mismatches, c.name+m.Error())
 			continue
 		}
 		what := m.What
 		if what == "CPUs" {
 			what = "affinity"
 		}
-		o.Changed = append(o.Changed, fmt.Sprintf("the command changed its own %s, unless another program did: %v", what, m))
+		o.Changed = append(o.Changed, fmt.Sprintf("%sthe command changed its own %s, unless another program did: %v", c.name, what, m))
 	}
 }
 
-// reap waits for the command, and adds up what it and its descendants used. It calls
-// readBack when the command has ended but is not yet reaped, so that the kernel still knows its settings.
-func (o *Outcome) reap(command int, wall <-chan time.Duration, readBack func()) {
-	readBack = sync.OnceFunc(readBack)
-	defer readBack()
-	for {
+// reap waits for the commands, and adds up what they and their descendants used. When a command has ended but is not yet reaped, the
+// kernel still knows its settings, which are read back.
+func (g *group) reap(o *Outcome, machine *placement.Monitor) error {
+	endings := make([]Ending, len(g.copies))
+	for left := len(g.copies); left > 0; {
 		pid, err := linux.AwaitEnded()
 		if err != nil {
-			return // no child is left
+			break // no child is left
 		}
-		if pid == command {
-			o.WallSeconds = (<-wall).Seconds()
-			o.Turns, _ = linux.TurnsOf(os.DirFS("/"), pid)
-			readBack()
+		i := slices.Index(g.pids(), pid)
+		if i < 0 || g.copies[i].ended {
+			if _, _, err := o.wait(pid, 0); err != nil {
+				break
+			}
+			continue
 		}
+		c, e := g.copies[i], &endings[i]
+		e.PID, e.WallSeconds = pid, (<-c.wall).Seconds()
+		e.Turns, _ = linux.TurnsOf(os.DirFS("/"), pid)
+		o.readBack(c)
+		before := o.Ending
+		o.Usage, o.MaxRSSBytes = linux.Usage{}, 0
+		g.mu.Lock() // its PID may be another process's from now on
 		_, status, err := o.wait(pid, 0)
+		c.ended = true
+		g.mu.Unlock()
+		_ = c.process.Release()
+		e.Usage, e.MaxRSSBytes = o.Usage, o.MaxRSSBytes
+		o.Usage, o.MaxRSSBytes = before.Add(o.Usage), max(before.MaxRSSBytes, o.MaxRSSBytes)
 		if err != nil {
-			return
-		}
-		if pid == command {
-			o.ended(status)
 			break
 		}
+		left--
+		e.ended(status)
+		e.Late = g.asked
+		if g.Together && e.ExitCode != 0 && left > 0 && !g.asked {
+			g.asked = true
+			g.signal(syscall.SIGTERM)
+			defer time.AfterFunc(g.Patience, func() { g.signal(syscall.SIGKILL) }).Stop()
+		}
+	}
+	_, changes := machine.End()
+	for _, c := range g.copies {
+		if !c.ended {
+			o.readBack(c)
+		}
+		o.ownChanges(c, len(changes) > 0)
+	}
+	o.sum(endings)
+	if g.gate == nil {
+		return nil
+	}
+	o.Copies = endings
+	for i := range endings {
+		if err := g.gate.Failed(i); err != nil {
+			return runError(string(g.Copies[i].Argv[0]), err)
+		}
+	}
+	return nil
+}
+
+// sum adds up the endings of all copies.
+func (o *Outcome) sum(of []Ending) {
+	for _, e := range of {
+		if o.ExitCode == 0 && !e.Late {
+			o.ExitCode, o.Signal = e.ExitCode, e.Signal
+		}
+		o.WallSeconds = max(o.WallSeconds, e.WallSeconds)
+		o.Turns = linux.Turns{OnCPU: o.Turns.OnCPU + e.Turns.OnCPU, Waited: o.Turns.Waited + e.Turns.Waited, Count: o.Turns.Count + e.Turns.Count}
 	}
 }
 
@@ -356,10 +518,10 @@ func (o *Outcome) wait(which, flags int) (pid int, status syscall.WaitStatus, er
 }
 
 // ended records how the command ended.
-func (o *Outcome) ended(status syscall.WaitStatus) {
-	o.ExitCode = status.ExitStatus()
+func (e *Ending) ended(status syscall.WaitStatus) {
+	e.ExitCode = status.ExitStatus()
 	if status.Signaled() {
-		o.Signal = int(status.Signal())
-		o.ExitCode = exitSignal + o.Signal
+		e.Signal = int(status.Signal())
+		e.ExitCode = exitSignal + e.Signal
 	}
 }

@@ -1,0 +1,103 @@
+package csrc
+
+/*
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "start.h"
+*/
+import "C"
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// Start starts programs that begin at the same time: Fork forks each, and Open lets all of them go.
+type Start struct {
+	c         *C.struct_gorun_start
+	processes int
+}
+
+// Program is what a process of a Start becomes.
+type Program struct {
+	Path      string // not looked up
+	Argv, Env []string
+	Files     []*os.File // its descriptors from 0 on; the others are closed, but for those that any program inherits
+}
+
+// NewStart returns a Start of this number of processes. Free it when all of them have begun or ended.
+func NewStart(processes int) (*Start, error) {
+	c, err := C.gorun_start_new(C.int(processes))
+	if c == nil {
+		return nil, os.NewSyscallError("mmap", err)
+	}
+	return &Start{c, processes}, nil
+}
+
+// Fork forks the calling thread, which must be locked. The new process has the thread's setting, dies with the thread, and waits for
+// Open before it becomes the program. A file that the kernel does not know how to run is run by /bin/sh, as execvp(3) does.
+func (s *Start) Fork(number int, p Program) (pid int, err error) {
+	path := C.CString(p.Path)
+	defer C.free(unsafe.Pointer(path))
+	shell := append([]string{"/bin/sh", p.Path}, p.Argv[min(1, len(p.Argv)):]...)
+	var lists [3]**C.char
+	for i, words := range [][]string{p.Argv, shell, p.Env} {
+		list, free := cStrings(words)
+		defer free()
+		lists[i] = list
+	}
+	files := make([]C.int, len(p.Files))
+	for i, f := range p.Files {
+		files[i] = C.int(f.Fd())
+	}
+	pinned := new(runtime.Pinner)
+	defer pinned.Unpin()
+	a := C.struct_gorun_start_args{
+		number: C.int(number), path: path, argv: lists[0], shell: lists[1], env: lists[2], file_count: C.int(len(files)),
+	}
+	if len(files) > 0 {
+		pinned.Pin(&files[0])
+		a.files = &files[0]
+	}
+	syscall.ForkLock.Lock() // no descriptor is open and not yet closed on exec
+	got := C.gorun_start_fork(s.c, &a)
+	syscall.ForkLock.Unlock()
+	runtime.KeepAlive(p.Files)
+	if got < 0 {
+		return 0, os.NewSyscallError("fork", syscall.Errno(-got))
+	}
+	return int(got), nil
+}
+
+// cStrings returns an array of C strings that ends with NULL.
+func cStrings(words []string) (list **C.char, free func()) {
+	memory := C.calloc(C.size_t(len(words)+1), C.size_t(unsafe.Sizeof(list)))
+	list = (**C.char)(memory)
+	texts := unsafe.Slice(list, len(words)+1)
+	for i, word := range words {
+		texts[i] = C.CString(word)
+	}
+	return list, func() {
+		for _, text := range texts {
+			C.free(unsafe.Pointer(text))
+		}
+		C.free(memory)
+	}
+}
+
+// Open lets all processes begin.
+func (s *Start) Open() { C.gorun_shared_open(&s.c.gate) }
+
+// Failed returns the error with which a process could not become its program, after its end; nil: it did.
+func (s *Start) Failed(number int) error {
+	failed := unsafe.Slice((*C.int32_t)(unsafe.Add(unsafe.Pointer(s.c), C.sizeof_struct_gorun_start)), s.processes)
+	if errno := failed[number]; errno != 0 {
+		return syscall.Errno(errno)
+	}
+	return nil
+}
+
+// Free releases the memory.
+func (s *Start) Free() { C.munmap(unsafe.Pointer(s.c), C.gorun_start_bytes(C.int(s.processes))) }
