@@ -29,6 +29,11 @@ struct gorun_start *gorun_start_new(int processes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+int gorun_start_failed(const struct gorun_start *start, int number)
+{
+	return start->failed[number];
+}
+
 /* Gives caught signals their default actions, as execve(2) would: the handlers are for this process alone. */
 static void forget_handlers(void)
 {
@@ -69,6 +74,7 @@ static void become(struct gorun_start *start, const struct gorun_start_args *arg
 	failed = take_files(args->files, args->file_count);
 	setrlimit(RLIMIT_NOFILE, &open_files);
 	pthread_sigmask(SIG_SETMASK, signals, NULL);
+	__atomic_add_fetch(&start->waiting, 1, __ATOMIC_ACQ_REL);
 	if (gorun_shared_wait(&start->gate) < 0)
 		_exit(127);
 	if (failed == 0) {

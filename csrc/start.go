@@ -10,6 +10,7 @@ import "C"
 import (
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -87,13 +88,15 @@ func cStrings(words []string) (list **C.char, free func()) {
 	}
 }
 
+// Waiting returns the number of processes that have come to the gate.
+func (s *Start) Waiting() int { return int(atomic.LoadInt32((*int32)(&s.c.waiting))) }
+
 // Open lets all processes begin.
 func (s *Start) Open() { C.gorun_shared_open(&s.c.gate) }
 
 // Failed returns the error with which a process could not become its program, after its end; nil: it did.
 func (s *Start) Failed(number int) error {
-	failed := unsafe.Slice((*C.int32_t)(unsafe.Add(unsafe.Pointer(s.c), C.sizeof_struct_gorun_start)), s.processes)
-	if errno := failed[number]; errno != 0 {
+	if errno := C.gorun_start_failed(s.c, C.int(number)); errno != 0 {
 		return syscall.Errno(errno)
 	}
 	return nil

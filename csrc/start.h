@@ -9,12 +9,16 @@
 /* Memory that the waiting processes share with this one. */
 struct gorun_start {
 	struct gorun_shared gate;
+	int32_t waiting;  /* number of processes that have come to the gate */
 	int32_t failed[]; /* of each process: the errno of its exec; 0: none */
 };
 
 /* Returns memory for this number of processes, or NULL with errno. munmap(2) with gorun_start_bytes frees it. */
 struct gorun_start *gorun_start_new(int processes);
 size_t gorun_start_bytes(int processes);
+
+/* Returns the errno of the exec of a process that has ended; 0: it became its program. */
+int gorun_start_failed(const struct gorun_start *start, int number);
 
 struct gorun_start_args {
 	int number; /* of the process, from 0 */

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
+	"gorun/internal/tests"
 )
 
 // Processes wait for the gate, and then become their programs or have an error.
@@ -39,6 +40,7 @@ func TestStart(t *testing.T) {
 		pids = append(pids, pid)
 	}
 	require.NoError(t, to.Close())
+	tests.Await(t, "the processes at the gate", func() bool { return start.Waiting() == 3 })
 	for _, pid := range pids {
 		got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 		require.NoError(t, err)

@@ -41,26 +41,28 @@ var (
 
 // quick has flags that make slow commands quick, by the beginning of the command.
 var quick = map[string]string{
-	"gorun primes ":            " --samples 1 --warmup 0",
-	"gorun matrix primes ":     " --samples 1 --limit 2000",
-	"gorun matrix contend ":    " --samples 1 --count 2000", // on a busy machine no window may count
-	"gorun matrix c2c ":        " --samples 1",
-	"gorun contend ":           " --count 2000",
-	"gorun c2c":                " --samples 1",
-	"gorun bind":               " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
-	"gorun numa":               " --samples 1 --accesses 1000 --settle 1ms --buffer 64KiB",
-	"gorun pair ":              " --samples 1 --warmup 0",
-	"gorun futex":              " --samples 1 --warmup 0",
-	"gorun memory":             " --samples 1 --warmup 0 --buffer 1MiB --time 1ms --accesses 1000",
-	"gorun matrix memory ":     " --samples 1 --buffer 1MiB --time 1ms",
-	"gorun migrate":            " --working-set 16KiB --moves 5 --samples 2",
-	"gorun exec --placements ": " --samples 1",
-	"gorun matrix exec ":       " --samples 1",
-	"gorun ab ":                " --samples 1",
-	"gorun doctor":             " || test $? = 3",             // a busy machine is not ready
-	"gorun fleet node ":        " --budget 2s || test $? = 1", // on a slow one, nothing may fit
-	"gorun bench ":             " --samples 1 --benchtime 10x",
-	"gorun live --pid ":        " --samples 1 --block 20ms",
+	"gorun primes ":                      " --samples 1 --warmup 0",
+	"gorun matrix primes ":               " --samples 1 --limit 2000",
+	"gorun matrix contend ":              " --samples 1 --count 2000", // on a busy machine no window may count
+	"gorun matrix c2c ":                  " --samples 1",
+	"gorun contend ":                     " --count 2000",
+	"gorun c2c":                          " --samples 1",
+	"gorun bind":                         " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
+	"gorun numa":                         " --samples 1 --accesses 1000 --settle 1ms --buffer 64KiB",
+	"gorun pair ":                        " --samples 1 --warmup 0",
+	"gorun futex":                        " --samples 1 --warmup 0",
+	"gorun memory":                       " --samples 1 --warmup 0 --buffer 1MiB --time 1ms --accesses 1000",
+	"gorun matrix memory ":               " --samples 1 --buffer 1MiB --time 1ms",
+	"gorun migrate":                      " --working-set 16KiB --moves 5 --samples 2",
+	"gorun exec --placements ":           " --samples 1",
+	"gorun exec --copies 1,":             " --samples 1",
+	"gorun exec --copies 2 --placements": " --samples 1",
+	"gorun matrix exec ":                 " --samples 1",
+	"gorun ab ":                          " --samples 1",
+	"gorun doctor":                       " || test $? = 3",             // a busy machine is not ready
+	"gorun fleet node ":                  " --budget 2s || test $? = 1", // on a slow one, nothing may fit
+	"gorun bench ":                       " --samples 1 --benchtime 10x",
+	"gorun live --pid ":                  " --samples 1 --block 20ms",
 }
 
 // possible reports whether a command can run here: a pair needs two CPUs, and the process must be allowed to use the CPUs that the command names.

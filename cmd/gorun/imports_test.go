@@ -14,7 +14,7 @@ import (
 // in a row. Each of these is a decision: data flows from the machine to the results, and from these to the views. cmd/gorun
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	apply               catalog hint launch linux result table
+	apply               catalog cpuset hint launch linux result table
 	bind                bytesize child column cpuset csrc experiment hint linux matrix process render/chart render/term render/view result table
 	bytesize            catalog hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units

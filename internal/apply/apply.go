@@ -5,9 +5,11 @@ package apply
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/result"
@@ -141,6 +143,9 @@ func Print(stdout, stderr io.Writer, name, words string, l *result.Lines, comman
 	if err != nil {
 		return err
 	}
+	if l.Copies != nil {
+		return way.printCopies(stdout, stderr, words, l, command)
+	}
 	lines, lacks := way.Lines(l), l.Lacks[name]
 	switch {
 	case len(lines) == 0 && lacks == "":
@@ -162,17 +167,76 @@ func Print(stdout, stderr io.Writer, name, words string, l *result.Lines, comman
 	return nil
 }
 
+// copyMark stands for the number of a copy in its command.
+const copyMark = "{copy}"
+
+// printCopies prints the lines of each copy: a line of a shell, which starts it in the background, or what the unit, the container or
+// the program of the copy needs, after a comment with its number.
+func (w Way) printCopies(stdout, stderr io.Writer, words string, l *result.Lines, command string) error {
+	lines := make([]string, 0, len(l.Copies))
+	for _, group := range l.Copies {
+		lacks := group.Lines.Lacks[w.Name]
+		if lacks != "" && !strings.Contains(words, lacks) {
+			words += "; " + w.Name + ": " + lacks
+		}
+		copies, err := cpuset.Parse(group.Copies)
+		if err != nil {
+			return err
+		}
+		for copy := range copies.All() {
+			number := strconv.Itoa(copy)
+			of := w.Lines(&group.Lines)
+			if w.Before && command != "" && len(of) == 1 {
+				lines = append(lines, of[0]+" "+strings.ReplaceAll(command, copyMark, number)+" &")
+			} else if len(of) > 0 {
+				lines = append(append(lines, "# copy "+number), of...)
+			}
+		}
+	}
+	fmt.Fprintf(stderr, "gorun: %s\n", hint.Printable(words))
+	if w.Before && command != "" && len(lines) > 0 {
+		lines = append(lines, "wait")
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownCopies is the number of groups of copies that a table shows of each way.
+const shownCopies = 2
+
 // Table has the ways to have a setting, and what they cannot express; it has no rows if nothing needs to be set.
 func Table(l *result.Lines) (t table.Table) {
 	t.Whole = true
 	t.Add("", "")
+	all := []result.CopyLines{{Lines: *l}}
+	if l.Copies != nil {
+		all = l.Copies
+	}
 	for _, w := range Ways {
 		name := w.Name
-		for _, line := range w.Brief(l) {
+		add := func(line string) {
 			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(line)}})
 			name = ""
 		}
-		if lacks := l.Lacks[w.Name]; lacks != "" {
+		for i, group := range all {
+			brief := w.Brief(&group.Lines)
+			if i == shownCopies && brief != nil {
+				add(fmt.Sprintf("and so on, as --apply %s prints", w.Name))
+			}
+			for _, line := range brief {
+				if group.Copies != "" {
+					line = "copy " + group.Copies + ": " + line
+				}
+				if i < shownCopies {
+					add(line)
+				}
+			}
+		}
+		if lacks := all[0].Lines.Lacks[w.Name]; lacks != "" {
 			if t.Notes == nil {
 				t.Notes = []string{"What they cannot express:"}
 			}

@@ -4,7 +4,6 @@ package bind
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -198,17 +197,7 @@ func (f *flags) masksOn(m experiment.Machine) (masks []cpuset.Set, err error) {
 	if f.masks == "" {
 		return each(m.CPUs.List()), nil
 	}
-	for _, text := range strings.Fields(f.masks) {
-		selected, err := m.Select(text, m.CPUs)
-		if err != nil {
-			return nil, err
-		}
-		masks = append(masks, cpuset.Of(selected...))
-	}
-	if len(masks) == 0 {
-		return nil, errors.New("there is no CPU list")
-	}
-	return masks, nil
+	return m.Masks(f.masks)
 }
 
 // each returns a mask of each CPU.

@@ -28,7 +28,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"which is faster, and how to apply it. gorun matrix exec compares other settings.",
 		Example: "  gorun exec --placement one-llc -- sort -o /dev/null /etc/services\n" +
 			"  gorun exec --cpus 0 --nice 5 --stat -- sleep 0.1\n" +
-			"  gorun exec --dedicate 1 --dry-run -- ./server\n" +
+			"  gorun exec --copies 1,2,4 -- gzip -c /etc/services\n" +
 			"  gorun exec --placements auto --metric 'per second: *([0-9.]+)' --better higher -- sysbench cpu run",
 		Matrix: "  gorun matrix exec --cpus '0 1' -- sort -o /dev/null /etc/services\n" +
 			"  gorun matrix exec --nice 0,5 --gomaxprocs 1,2 --out nice.jsonl -- gzip --version",
@@ -37,9 +37,12 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	SharedFlags: []string{"stat", "placements", "device"},
 	Once: &experiment.Once{
 		Unless: "placements",
+		Several: func(text func(flag string) string) bool {
+			return text("placements") != "" || severalCounts(text("copies"))
+		},
 		Needs: func(text func(flag string) string) bool {
 			_, nodes, _ := strings.Cut(text("mempolicy"), ":")
-			return text("placement")+text("dedicate")+text("with-pid")+text("with-cgroup") != "" || topology.SelectsDevice(nodes)
+			return text("placement")+text("bind")+text("dedicate")+text("with-pid")+text("with-cgroup") != "" || topology.SelectsDevice(nodes)
 		},
 	},
 	AlsoJudged: column.List{column.CPU},
@@ -61,9 +64,10 @@ type Cell struct {
 	Output     string // where its output goes, by --output; "": the default
 	Exits      exits  // exit codes that are not failures
 	Setting    launch.CommandSetting
-	Timeout    time.Duration // 0: none
-	Metrics    []Metric      // figures that the command prints
-	Migrations bool          // count moves between CPUs
+	Copies     []launch.CommandSetting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
+	Timeout    time.Duration           // 0: none
+	Metrics    []Metric                // figures that the command prints
+	Migrations bool                    // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
 	Server   *Server           `json:",omitempty"` // nil: the command uses none

@@ -24,12 +24,40 @@ type Figures struct {
 	ServerSeconds  *float64           `json:"server_seconds,omitempty" figure:"s" label:"CPU time of the server" is:"The CPU time of the program that --with-pid or --with-cgroup names, during the sample."`
 	Dedicated      *result.Dedicated  `json:"dedicated,omitempty"` // of --dedicate
 	Migrations     *result.Migrations `json:"migrations,omitempty" figure:",hidden" group:"Migrations"`
+	*Several                          // of copies
+}
+
+// Several are the figures of copies of a command that ran at the same time. The sample's seconds are those from their common start to the
+// end of the last, and its other figures are sums; --metric is the mean of the copies' figures.
+type Several struct {
+	Copies        int      `json:"copies" figure:"count,verbose" is:"The copies of the command that ran at the same time."`
+	MeanSeconds   float64  `json:"mean_seconds" figure:"s,lower" label:"mean of the copies" is:"The mean of the copies' wall times."`
+	Throughput    float64  `json:"copies_per_second" figure:"1/s,higher" label:"copies a second" is:"The copies over the wall time of the last."`
+	CPUPerCopy    float64  `json:"cpu_seconds_per_copy" figure:"s,lower" label:"CPU time of a copy" is:"The mean CPU time of a copy."`
+	QueuedPerCopy *float64 `json:"queued_seconds_per_copy,omitempty" figure:"s,lower" label:"a copy waits for a CPU" is:"The mean time in which the first thread of a copy was ready to run and had no CPU."`
+
+	Processes []CopyFigures `json:"processes"` // in the order of the copies
+}
+
+// CopyFigures are the figures of a copy.
+type CopyFigures struct {
+	Copy          int      `json:"copy"` // its number, from 0
+	PID           int      `json:"pid"`
+	CPUs          string   `json:"cpus,omitempty"` // that it was given; "": as inherited
+	ExitCode      int      `json:"exit_code"`
+	Seconds       float64  `json:"seconds"` // wall time
+	UserSeconds   float64  `json:"user_seconds"`
+	SystemSeconds float64  `json:"system_seconds"`
+	QueuedSeconds *float64 `json:"queued_seconds,omitempty"` // of its first thread: ready to run, without a CPU
+	MaxRSSBytes   uint64   `json:"max_rss_bytes"`
+	Metric        *float64 `json:"metric,omitempty"` // of the first --metric
 }
 
 var (
 	columns = column.Join(column.TimeP(), column.List{cpuShare}, column.Of[Figures]().After("killed",
 		column.Join(column.Faults, column.Switches.With(func(c *column.Column) { c.Verbose = false }))...))
 	peakMemory = columns.Get(result.MaxRSS)
+	cpuPerCopy = columns.Get("cpu_seconds_per_copy")
 )
 
 // cpuShare is the CPU time over the wall time.

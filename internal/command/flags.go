@@ -33,6 +33,8 @@ type flags struct {
 	dedicate   string
 	all        bool
 	device     string
+	copies     string
+	bind       string
 	withPID    *int
 	withCgroup string
 
@@ -53,6 +55,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.dedicate, "dedicate", "", "run the command on this `CPU`, and move the threads of your other processes off it\n"+
 		"meanwhile; none: move nothing")
 	set.BoolVar(&f.all, "all", false, "with --dedicate: also move other users' threads, movable kernel threads and interrupts (as root)")
+	set.StringVar(&f.copies, "copies", "", "run `N` copies at the same time, or compare 1,2,4 (gorun help copies)")
+	set.StringVar(&f.bind, "bind", "", "with --copies: copy i has mask i mod n of these `masks`: CPU lists, separated by spaces")
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
 	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable)")
@@ -68,7 +72,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
 	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
 	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
-	set.StringVar(&f.output, "output", "", "where the command's standard output goes: null, pipe, inherit, or a `file` (gorun help ab)")
+	set.StringVar(&f.output, "output", "", "where standard output goes: null, pipe, inherit, or a `file` (gorun help ab)")
 	set.Var(&f.exits, "ignore-failure", "accept exit codes other than 0: any, or with = only these `codes`, by commas;\n128+n is signal n")
 	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
@@ -77,9 +81,11 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"is not that of other programs", 1, math.MaxInt32)
 	set.StringVar(&f.withCgroup, "with-cgroup", "", "likewise, the `directory` of a control group, in /sys/fs/cgroup")
 	set.Group("Command")
-	set.Rare("with-pid", "with-cgroup", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
+	set.Rare("bind", "prepare", "with-pid", "with-cgroup", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
 	set.On("device", (*topology.Machine).CompleteDevices)
-	set.Lists("placements", append([]string{"auto\tall that can matter here"}, catalog.Completions(kinds[:])...))
+	set.Lists("placements", slices.Concat([]string{"auto\tall that can matter here", "copies\tof --copies"},
+		catalog.Completions(kinds[:]), catalog.Completions(copyKinds[:])))
+	set.Lists("copies", []string{autoCopies})
 	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &f.timeout, "timeout", 0, math.MaxInt64)
 }
@@ -151,7 +157,7 @@ func (f *flags) Validate() error {
 	case f.metric == "" && f.better != "":
 		return hint.Usagef("--better needs --metric")
 	}
-	return cmp.Or(f.Placing.Validate(), f.split(), f.parseMetrics())
+	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.split(), f.parseMetrics())
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -162,10 +168,21 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if request != nil {
 		m.CPUs = cpuset.Of(request.CPU)
 	}
-	if f.placements != "" {
-		return f.compare(m)
+	counts, err := f.counts(m)
+	switch {
+	case err != nil:
+		return r, err
+	case len(counts) > 1:
+		return f.scale(m, counts)
 	}
-	s, err := f.Placed(m)
+	copies := 0
+	if counts != nil {
+		copies = counts[0]
+	}
+	if f.placements != "" {
+		return f.compare(m, copies)
+	}
+	s, err := f.placedFor(m, copies)
 	if err != nil {
 		return r, err
 	}
@@ -174,13 +191,13 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, err
 	}
 	r.Cells = []experiment.Cell[Cell]{f.cell(m, s, request, server)}
-	r.Placement = s.String()
+	r.Placement = r.Cells[0].Do.requested()
 	if request != nil {
 		r.Placement += ", others moved off"
 	}
 	spec := spec{
 		Command: f.argv, SettingFlags: s.Spec(), Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
-		Name: f.name, Hooks: f.hooks, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
+		Name: f.name, Copies: f.copies, Bind: f.bind, Hooks: f.hooks, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
 	}
 	if request != nil {
 		spec.Dedicate, spec.All = &request.CPU, request.All
@@ -194,10 +211,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			}
 		}
 	}
-	r.Compared = f.judged
+	r.Compared = f.compared()
 	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.metric == ""
-	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && server == nil
+	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && server == nil &&
+		counts == nil
 	if r.Silent && f.timeout == 0 && plain {
 		r.Exec = func(environ []string) error { return launch.Exec(s.CommandSetting, f.argv, environ) }
 	}
@@ -209,7 +227,7 @@ func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request, 
 	return experiment.Cell[Cell]{
 		Do: Cell{
 			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.CommandSetting,
-			Timeout: f.timeout, Metrics: f.metrics,
+			Copies: s.Copies, Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request, Server: server,
 		},
@@ -218,8 +236,8 @@ func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request, 
 }
 
 // compare resolves --placements: a cell for each.
-func (f *flags) compare(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	placements, err := f.listed(newScope(m, memoryNodes(m)))
+func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resolution[Cell], err error) {
+	placements, err := f.listed(newScope(m, memoryNodes(m)), copies)
 	if err != nil {
 		return r, err
 	}
@@ -236,17 +254,22 @@ func (f *flags) compare(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if err != nil {
 			return r, err
 		}
-		cell := f.cell(m, s, nil, server)
+		cell := f.cell(m, s.copied(copies), nil, server)
 		cell.Name, cell.Flags = "--placement "+p.Name, map[string]string{"placement": p.Name}
 		r.Cells = append(r.Cells, cell)
 	}
-	r.Compared, r.Warnings = f.judged, f.withoutEffect(m)
+	r.Compared, r.Warnings = f.compared(), f.withoutEffect(m)
 	return r, nil
 }
 
-// listed returns the placements of --placements.
-func (f *flags) listed(of scope) (placements []Placement, err error) {
-	if f.placements == "auto" {
+// listed returns the placements of --placements, for this number of copies.
+func (f *flags) listed(of scope, copies int) (placements []Placement, err error) {
+	switch {
+	case f.placements == "copies" && copies == 0:
+		return nil, hint.Flag("placements", f.placements, hint.With(errors.New("there are no copies"), "add --copies 2"))
+	case f.placements == "copies" || f.placements == "auto" && copies > 1:
+		return of.placementsOf(copies), nil
+	case f.placements == "auto":
 		if placements, err = of.placementsWith(f.device); err != nil {
 			err = hint.Flag("device", f.device, err)
 		}
@@ -259,7 +282,7 @@ func (f *flags) listed(of scope) (placements []Placement, err error) {
 		if slices.ContainsFunc(placements, func(p Placement) bool { return p.Name == name }) {
 			return refuse(fmt.Errorf("%s is there twice", name))
 		}
-		p, err := of.lookup(name)
+		p, err := of.lookupFor(name, copies)
 		if err != nil {
 			return refuse(err)
 		}
@@ -296,6 +319,8 @@ type spec struct {
 	Metric   string  `json:"metric,omitempty"`
 	Better   string  `json:"better,omitempty"`
 	Name     string  `json:"name,omitempty"`
+	Copies   string  `json:"copies,omitempty"`
+	Bind     string  `json:"bind,omitempty"`
 	Hooks
 	Input         string `json:"input,omitempty"`
 	Output        string `json:"output,omitempty"`

@@ -17,6 +17,9 @@ func Measure(ctx context.Context, c launch.Command) (s result.Sample, o launch.O
 	if o, err = launch.Run(ctx, c); err != nil {
 		return s, o, err
 	}
+	if o.Copies != nil {
+		o.Stdout, o.Lost = o.Copies[0].Stdout, o.Copies[0].Lost // each of them writes about the same
+	}
 	s = result.Sample{
 		Seconds: o.WallSeconds, Partial: ctx.Err() != nil, Unwaited: o.Unwaited,
 		Placement: result.Placement{
@@ -29,7 +32,7 @@ func Measure(ctx context.Context, c launch.Command) (s result.Sample, o launch.O
 	}
 	measure.Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
-	if o.Turns.Count > 0 {
+	if o.Turns.Count > 0 && o.Copies == nil { // copies wait for each other
 		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = &o.Turns.Waited, o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 	}
 	return s, o, nil
@@ -39,20 +42,26 @@ func Measure(ctx context.Context, c launch.Command) (s result.Sample, o launch.O
 // codes are not failures.
 func howFailed(o launch.Outcome, accepted exits) string {
 	how := ""
-	failed := o.ExitCode != 0 && !slices.Contains(accepted, o.ExitCode)
+	failed := func(e launch.Ending) bool {
+		return e.ExitCode != 0 && !e.Late && !slices.Contains(accepted, e.ExitCode)
+	}
+	who, of := "the command", o.Ending
+	if i := slices.IndexFunc(o.Copies, failed); i >= 0 {
+		who, of = fmt.Sprintf("copy %d", i), o.Copies[i]
+	}
 	switch {
 	case o.TimedOut:
-		how = "the command took longer than the timeout"
-	case failed && o.Signal != 0:
-		how = fmt.Sprintf("the command was ended by signal %d", o.Signal)
-	case failed:
-		how = fmt.Sprintf("the command ended with exit code %d", o.ExitCode)
+		how = who + " took longer than the timeout"
+	case failed(of) && of.Signal != 0:
+		how = fmt.Sprintf("%s was ended by signal %d", who, of.Signal)
+	case failed(of):
+		how = fmt.Sprintf("%s ended with exit code %d", who, of.ExitCode)
 	case len(o.Left) > 0:
 		how = fmt.Sprintf("the command left processes that cannot be killed: %v", o.Left)
 	default:
 		return ""
 	}
-	if end := endOf(o.Stderr); end != "" {
+	if end := endOf(of.Stderr); end != "" {
 		how += ": " + end
 	}
 	return how

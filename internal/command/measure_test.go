@@ -68,13 +68,17 @@ func TestHowFailed(t *testing.T) {
 		want     string
 	}{
 		{launch.Outcome{}, nil, ""},
-		{launch.Outcome{ExitCode: 3}, exits{1, 9}, "the command ended with exit code 3"},
-		{launch.Outcome{ExitCode: 3}, exits{3}, ""},
-		{launch.Outcome{ExitCode: 3, Stderr: []byte("a\n b \n")}, nil, "the command ended with exit code 3: a b"},
-		{launch.Outcome{ExitCode: 1, Stderr: []byte(long)}, nil, "the command ended with exit code 1: " + long[:299]},
-		{launch.Outcome{ExitCode: 137, Signal: 9}, exits{9}, "the command was ended by signal 9"},
-		{launch.Outcome{ExitCode: 137, Signal: 9}, exits{137}, ""},
-		{launch.Outcome{ExitCode: 143, Signal: 15, TimedOut: true}, exits{143}, "the command took longer than the timeout"},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 3}}, exits{1, 9}, "the command ended with exit code 3"},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 3}}, exits{3}, ""},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 3, Stderr: []byte("a\n b \n")}}, nil, "the command ended with exit code 3: a b"},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 1, Stderr: []byte(long)}}, nil, "the command ended with exit code 1: " + long[:299]},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 137, Signal: 9}}, exits{9}, "the command was ended by signal 9"},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 137, Signal: 9}}, exits{137}, ""},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 143, Signal: 15}, TimedOut: true}, exits{143}, "the command took longer than the timeout"},
+		{launch.Outcome{TimedOut: true, Copies: []launch.Ending{{}, {ExitCode: 143, Signal: 15}}}, nil, "copy 1 took longer than the timeout"},
+		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 143, Signal: 15, Late: true}, {ExitCode: 3, Stderr: []byte("a\n")}}}, nil, "copy 1 ended with exit code 3: a"},
+		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 3}, {ExitCode: 137, Signal: 9}}}, exits{3}, "copy 1 was ended by signal 9"},
+		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 3}, {}}}, exits{3}, ""},
 		{launch.Outcome{Left: []int{7}}, nil, "the command left processes that cannot be killed: [7]"},
 	} {
 		assert.Equal(t, c.want, howFailed(c.o, c.accepted))

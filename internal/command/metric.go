@@ -104,9 +104,28 @@ func (m Metric) find(output []byte) (float64, error) {
 	return figure, nil
 }
 
+// mean returns the mean of the figures in what commands wrote; nil if one has none.
+func (m Metric) mean(of []launch.Ending) (mean *float64, err error) {
+	sum := 0.0
+	for i, e := range of {
+		figure, err := m.In(e)
+		if err != nil && len(of) > 1 {
+			err = hint.With(fmt.Errorf("copy %d: %w", i, err), hint.Of(err))
+		}
+		if figure == nil {
+			return nil, err
+		}
+		if sum += *figure; err != nil {
+			mean = new(sum)
+			return mean, err
+		}
+	}
+	return new(sum / float64(len(of))), nil
+}
+
 // In returns the figure in what a command wrote: to stdout, or else to stderr; nil: it is not there. The error is that it
 // is not there, or that it cannot be judged.
-func (m Metric) In(o launch.Outcome) (*float64, error) {
+func (m Metric) In(o launch.Ending) (*float64, error) {
 	if o.Lost {
 		return nil, fmt.Errorf("the command wrote more than %d MiB, which --metric does not search: let it print less", keptOutput>>20)
 	}

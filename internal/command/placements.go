@@ -20,7 +20,8 @@ import (
 // Placement is where a command may run and where its memory comes from.
 type Placement struct {
 	Name      string
-	CPUs      cpuset.Set // empty: as inherited
+	CPUs      cpuset.Set   // empty: as inherited
+	Masks     []cpuset.Set // of each copy of the command, in place of CPUs; nil: all have the same
 	Mempolicy linux.Mempolicy
 	Nodes     cpuset.Set // of the memory policy
 	Words     string     // description
@@ -122,7 +123,10 @@ func (g scope) lookup(name string) (Placement, error) {
 		}
 		return Placement{}, hint.With(fmt.Errorf("there is no %s here (%s)", name, k.words), "there are "+strings.Join(has, ", "))
 	}
-	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+catalog.List(kinds[:]))
+	if copyKindOf(name) != nil {
+		return Placement{}, hint.With(fmt.Errorf("%s is a placement of several copies", name), "add --copies 2")
+	}
+	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+catalog.List(kinds[:])+"; of copies: "+catalog.List(copyKinds[:]))
 }
 
 // placementsWith returns the placements that can matter to a command, without those that are like an earlier one. There are at

@@ -53,8 +53,12 @@ func (p *Placing) Validate() error {
 // Placed is a setting that flags request on a machine.
 type Placed struct {
 	launch.CommandSetting
-	Lines  result.Lines // ways to have it
-	Chosen string       // which CPU it has and why, if one was chosen among others
+	Lines  result.Lines            // ways to have it
+	Chosen string                  // which CPU it has and why, if one was chosen among others
+	Copies []launch.CommandSetting // of each copy; nil: the command is no copy
+
+	masks []cpuset.Set
+	pod   *apply.Pod
 }
 
 // Placed returns the setting that the flags request on a machine. Without a machine, none of them requests CPUs.
@@ -81,6 +85,7 @@ func (p *Placing) placedIn(m experiment.Machine, of Placement) (s Placed, err er
 	}
 	s.PreferredNode, s.Nice, s.Sched = p.preferred, p.nice, p.sched
 	s.Lines, s.Chosen = apply.Lines(apply.Setting{CommandSetting: s.CommandSetting, Pod: of.Pod}), of.Chosen
+	s.masks, s.pod = of.Masks, of.Pod
 	return s, nil
 }
 

@@ -36,6 +36,9 @@ func best(run *result.Run) (best, baseline int, found bool) {
 		!slices.ContainsFunc(run.Cells, placed) {
 		return 0, 0, false // commands are compared
 	}
+	if _, _, scales := steps(run); scales {
+		return 0, 0, false
+	}
 	best = ranking[0]
 	if cell := &run.Cells[best]; cell.Verdict == nil || cell.Verdict.Kind != stats.Faster || cell.Lines == nil {
 		best = baseline
@@ -46,13 +49,16 @@ func best(run *result.Run) (best, baseline int, found bool) {
 // placed reports whether a cell runs its command in another way than it runs by itself.
 func placed(c result.Cell) bool {
 	l := c.Lines
-	return l != nil && l.Taskset+l.Numactl+l.Kubernetes+strings.Join(l.Systemd, "") != "" || c.Flags["preferred-node"] != ""
+	return l != nil && len(l.Copies) > 0 || l != nil && l.Taskset+l.Numactl+l.Kubernetes+strings.Join(l.Systemd, "") != "" || c.Flags["preferred-node"] != ""
 }
 
 // answer recommends a placement, if placements of a command are compared, and says which commands failed more often than others.
 func answer(run *result.Run, _ view.Options) []view.Statement {
 	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
+	}
+	if steps, base, ok := steps(run); ok {
+		return append(scaling(steps, base), view.Verdicts(run)...)
 	}
 	use, baseline, found := best(run)
 	if !found && len(run.Findings) == 0 {

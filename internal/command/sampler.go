@@ -103,21 +103,19 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 	} else {
 		r.Lasting, r.InMemory = &s.lasting, c.Output != outputPipe
 	}
-	if (!s.PassThrough || c.Output != "") && !compare && len(c.Metrics) == 0 {
-		if r.Stdout, err = c.openOutput(); err != nil {
-			return sample, fmt.Errorf("--output: %w", err)
-		}
-		if r.Stdout != os.Stdout {
-			defer r.Stdout.Close()
-		}
+	files := opened{}
+	defer files.close()
+	if c.Copies == nil {
+		err = files.open(s, c, compare, &r.Stdin, &r.Stdout)
+	} else {
+		r.Copies, err = files.copies(s, c, compare, r)
+		r.Together = len(c.Exits) == 0
 	}
-	if c.Input != "" {
-		if r.Stdin, err = os.Open(c.Input); err != nil {
-			return sample, fmt.Errorf("--input: %w", err)
-		}
-		defer r.Stdin.Close()
+	if err != nil {
+		return sample, err
 	}
 	sample, s.last, err = Measure(ctx, r)
+	sample.Placement.Requested = c.requested()
 	failure := howFailed(s.last, c.Exits)
 	if err == nil {
 		c.addFigures(&sample, s.last, failure == "", s.Machine)
@@ -143,17 +141,55 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 	return sample, nil
 }
 
+// opened are the files that were opened for an execution.
+type opened []*os.File
+
+func (o opened) close() {
+	for _, f := range o {
+		f.Close()
+	}
+}
+
+// open opens the files that a command reads from and writes to, in place of those of the execution. compare: what it writes is kept.
+func (o *opened) open(s *sampler, c Cell, compare bool, in, out **os.File) (err error) {
+	if (!s.PassThrough || c.Output != "") && !compare && len(c.Metrics) == 0 {
+		if *out, err = c.openOutput(); err != nil {
+			return fmt.Errorf("--output: %w", err)
+		}
+		if *out != os.Stdout {
+			*o = append(*o, *out)
+		}
+	}
+	if c.Input != "" {
+		if *in, err = os.Open(c.Input); err != nil {
+			return fmt.Errorf("--input: %w", err)
+		}
+		*o = append(*o, *in)
+	}
+	return nil
+}
+
 // addFigures adds the figures of an execution to its sample. Those that the command prints are looked for if it did not fail.
 func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *topology.Machine) {
 	v := Figures{
 		ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, PeakRSS: o.PeakRSS(), Killed: o.Killed, Migrations: o.Migrations(m),
 	}
+	v.Several = c.several(o)
 	if succeeded {
+		endings := o.Copies
+		if endings == nil {
+			endings = []launch.Ending{o.Ending}
+		}
 		for i, metric := range c.Metrics {
-			figure, err := metric.In(o)
-			*v.metrics()[i] = figure
+			mean, err := metric.mean(endings)
+			*v.metrics()[i] = mean
 			if err != nil {
 				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+			}
+		}
+		for i := range o.Copies {
+			if len(c.Metrics) > 0 {
+				v.Processes[i].Metric, _ = c.Metrics[0].In(o.Copies[i]) // an error is that of the mean too
 			}
 		}
 	}

@@ -23,9 +23,16 @@ var shown = experiment.View{
 func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
 	if len(run.Samples) > 0 && run.Matrix == nil {
-		if v, ok := result.Typed[Figures](&run.Samples[0]); ok && v.Dedicated != nil {
+		v, ok := result.Typed[Figures](&run.Samples[0])
+		if ok && v.Dedicated != nil {
 			tables = append(tables, dedicatedTable(v.Dedicated))
 		}
+		if ok && v.Several != nil {
+			tables = append(tables, copiesTable(v.Several))
+		}
+	}
+	if steps, base, ok := steps(run); ok {
+		return append(tables, scalingTable(steps, base))
 	}
 	return append(tables, Ways(run)...)
 }

@@ -186,10 +186,12 @@ type Environment struct {
 	PassThrough bool // the started command has this process's input, output and signals
 }
 
-// Once makes the plain command run its one cell once, and pass input, output and signals to what the cell starts, unless a flag makes
+// Once makes the plain command run its one cell once, and pass input, output and signals to what the cell starts, unless flags make
 // it a matrix. No machine is read for that before it is needed: Resolve gets none when neither CPUs are given nor one Needs it.
 type Once struct {
-	Unless string // the flag, which lists the settings to compare
+	Unless string // a flag that lists settings to compare, for hints
+	// Several reports whether flags make it a matrix, given the text of each.
+	Several func(text func(flag string) string) bool
 	// Needs reports whether the one cell needs a machine, given the text of each flag.
 	Needs func(text func(flag string) string) bool
 }

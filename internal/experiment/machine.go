@@ -1,8 +1,11 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/topology"
 )
@@ -42,6 +45,21 @@ func (m Machine) Pair(a, b string) (p topology.CPUPair, err error) {
 	}
 	p.Relation = m.Relation(p.A, p.B)
 	return p, nil
+}
+
+// Masks returns the CPU lists of a text in which spaces separate them, each of the CPUs of the cell.
+func (m Machine) Masks(text string) (masks []cpuset.Set, err error) {
+	for _, list := range strings.Fields(text) {
+		selected, err := m.Select(list, m.CPUs)
+		if err != nil {
+			return nil, err
+		}
+		masks = append(masks, cpuset.Of(selected...))
+	}
+	if len(masks) == 0 {
+		return nil, errors.New("there is no CPU list")
+	}
+	return masks, nil
 }
 
 // One returns the only CPU of a list, which must be among those of the cell.

@@ -50,9 +50,9 @@ func TestExact(t *testing.T) {
 
 // A benchmark that panics may still have a result of 0 ns/op: testing goes on to print it while the program ends.
 func TestPanicOutrunByItsResult(t *testing.T) {
-	o := launch.Outcome{
+	o := launch.Outcome{Ending: launch.Ending{
 		ExitCode: 2, Stdout: []byte("BenchmarkPanic\nBenchmarkPanic-2 \t       1\t         0 ns/op\n"), Stderr: []byte("panic: boom\n"),
-	}
+	}}
 	_, err := only(o, "BenchmarkPanic")
 	assert.EqualError(t, err, "BenchmarkPanic ended with exit code 2: panic: boom")
 	o.ExitCode = 0

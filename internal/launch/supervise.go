@@ -235,7 +235,11 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	}
 	go g.obey()
 	if gate != nil {
+		g.gather()
 		started(g.pids())
+		for _, c := range g.copies {
+			c.before, _ = linux.ProcessCPUTime(c.process.Pid) // every Linux has it
+		}
 		began := time.Now()
 		g.opened.Store(&began)
 		gate.Open()
@@ -268,6 +272,7 @@ type copied struct {
 	monitor *placement.Monitor
 	wall    chan time.Duration // its wall time, at its end
 	ended   bool
+	before  time.Duration // CPU time until the gate was opened
 }
 
 // start starts all commands. Those of several wait at the gate.
@@ -338,6 +343,16 @@ func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func() err
 		<-g.over
 	}()
 	return <-done
+}
+
+// gather waits until all copies are at the gate, or one was killed on the way.
+func (g *group) gather() {
+	for g.gate.Waiting() < len(g.copies) {
+		if slices.ContainsFunc(g.pids(), linux.ChildEnded) {
+			return
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
 }
 
 // pids returns those of the copies.
@@ -427,6 +442,7 @@ func (g *group) reap(o *Outcome, machine *placement.Monitor) error {
 		c.ended = true
 		g.mu.Unlock()
 		_ = c.process.Release()
+		o.SystemSeconds = max(0, o.SystemSeconds-c.before.Seconds()) // of the fork, in the kernel
 		e.Usage, e.MaxRSSBytes = o.Usage, o.MaxRSSBytes
 		o.Usage, o.MaxRSSBytes = before.Add(o.Usage), max(before.MaxRSSBytes, o.MaxRSSBytes)
 		if err != nil {

@@ -385,7 +385,7 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, e
 		}
 	case m.whole != nil:
 		var found *float64
-		if found, err = m.whole.In(b.outcome); found != nil {
+		if found, err = m.whole.In(b.outcome.Ending); found != nil {
 			figure = *found
 		}
 	default:

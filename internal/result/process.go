@@ -50,6 +50,14 @@ type Lines struct {
 	Pod        []string          `json:"pod,omitempty"`   // of a container
 	Go         []string          `json:"go,omitempty"`    // of the program's main
 	Lacks      map[string]string `json:"lacks,omitempty"` // what a way cannot express, by its name
+
+	Copies []CopyLines `json:"copies,omitempty"` // of copies that have CPUs of their own: then the rest is absent
+}
+
+// CopyLines holds ways to give copies of a command their setting.
+type CopyLines struct {
+	Copies string `json:"copies"` // their numbers, from 0, as a list
+	Lines  Lines  `json:"lines"`
 }
 
 // PlanBind holds the trials of `gorun bind`.

@@ -57,7 +57,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	if err := arguments(c.x, c.own, args); err != nil {
 		return err
 	}
-	if c.x.Once != nil && c.text(c.x.Once.Unless) == "" {
+	if c.x.Once != nil && !c.x.Once.Several(c.text) {
 		if err := c.once(ctx); err != nil {
 			return OwnFailure{err}
 		}

@@ -49,8 +49,11 @@ func visit(t *testing.T, host string, args ...string) (stdout string, err error)
 	t.Helper()
 	x := experiment.Define(experiment.Definition[string]{
 		Text: experiment.Text{Name: "visit"}, Place: experiment.Started, SharedFlags: []string{"places"},
-		Once: &experiment.Once{Unless: "places", Needs: func(text func(string) string) bool { return text("place") != "" }},
-		New:  func() experiment.Flags[string] { return &place{} },
+		Once: &experiment.Once{
+			Unless: "places", Several: func(text func(string) string) bool { return text("places") != "" },
+			Needs: func(text func(string) string) bool { return text("place") != "" },
+		},
+		New: func() experiment.Flags[string] { return &place{} },
 		Open: func(experiment.Environment, []string) (experiment.Sampler[string], error) {
 			return nil, errors.New("it cannot be sampled")
 		},
