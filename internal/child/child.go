@@ -105,7 +105,18 @@ func reported(err error, stderr string) error {
 	if !errors.As(err, new(*exec.ExitError)) {
 		return Remedied(err)
 	}
-	said, way := "", ""
+	said, way := Said(stderr)
+	if said == "" {
+		if killed := ending(err); killed != err {
+			return fmt.Errorf("the process was %w", killed)
+		}
+		return fmt.Errorf("the process ended with %w", err)
+	}
+	return hint.With(errors.New(said), way)
+}
+
+// Said returns the error that a process has reported on its stderr, and its hint; "": none.
+func Said(stderr string) (said, way string) {
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
 		if text, found := strings.CutPrefix(line, errorPrefix); found {
@@ -115,13 +126,7 @@ func reported(err error, stderr string) error {
 			way = text
 		}
 	}
-	if said == "" {
-		if killed := ending(err); killed != err {
-			return fmt.Errorf("the process was %w", killed)
-		}
-		return fmt.Errorf("the process ended with %w", err)
-	}
-	return hint.With(errors.New(said), way)
+	return said, way
 }
 
 // ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with its possible cause.
