@@ -177,10 +177,8 @@ arm64: ## go vet for arm64; the C kernels' tests in QEMU, on a CPU with LSE atom
 	  exit 1; }; done
 	export CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump; \
 	$(GO) vet ./... || exit 1; \
-	for cpu in max cortex-a57; do \
-	  $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' \
-	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend ./internal/c2c ./internal/memory || exit 1; \
-	done
+	run() { $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' -exec "qemu-aarch64-static -cpu $$1" $$2; }; \
+	run max "./csrc ./internal/contend ./internal/c2c ./internal/memory" && run cortex-a57 ./csrc
 
 .PHONY: fuzz
 # Without its limit, a target spends a minute on each new input to make it smaller.

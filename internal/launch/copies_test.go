@@ -163,13 +163,12 @@ func TestCopiesEndTogether(t *testing.T) {
 
 // The timeout and a killed copy end as those of a lone command.
 func TestCopiesStopped(t *testing.T) {
-	c := copiesOf(2, `[ $1 = 0 ] || exec sleep 1000`)
+	c := copiesOf(2, `[ $1 = 1 ] || exec sleep 1000`)
 	c.Timeout = 50 * time.Millisecond
 	o, err := run(t, c)
 	require.NoError(t, err)
 	assert.True(t, o.TimedOut)
-	assert.Zero(t, o.Copies[0].Signal)
-	assert.Equal(t, int(syscall.SIGTERM), o.Copies[1].Signal)
+	assert.Equal(t, int(syscall.SIGTERM), o.Copies[0].Signal)
 
 	c = copiesOf(2, `[ $1 = 0 ] || kill -KILL $$`)
 	o, err = run(t, c)
