@@ -5,11 +5,12 @@ import (
 	"io"
 	"os"
 
+	"gorun/internal/bind"
 	"gorun/internal/guardian"
 	"gorun/internal/launch"
 	"gorun/internal/load"
 	"gorun/internal/numa"
-	"gorun/internal/process"
+	"gorun/internal/pair"
 	"gorun/internal/run"
 	"gorun/internal/sysfs"
 )
@@ -20,7 +21,8 @@ var inner = map[string]func(ctx context.Context, in io.Reader, out io.Writer) er
 	numa.ProbeCommand:        runProbe,
 	run.SampleCommand:        runSample,
 	load.BurnerCommand:       load.Burn,
-	process.Command:          process.Work,
+	pair.SideCommand:         pair.RunSide,
+	bind.ProcessCommand:      bind.RunProcess,
 	launch.SupervisorCommand: func(context.Context, io.Reader, io.Writer) error { return launch.Supervise(os.Args[2:]) },
 	guardian.Command: func(_ context.Context, _ io.Reader, out io.Writer) error {
 		return guardian.Guard(os.Stdin, out)

@@ -105,18 +105,7 @@ func reported(err error, stderr string) error {
 	if !errors.As(err, new(*exec.ExitError)) {
 		return Remedied(err)
 	}
-	said, way := Said(stderr)
-	if said == "" {
-		if killed := ending(err); killed != err {
-			return fmt.Errorf("the process was %w", killed)
-		}
-		return fmt.Errorf("the process ended with %w", err)
-	}
-	return hint.With(errors.New(said), way)
-}
-
-// Said returns the error that a process has reported on its stderr, and its hint; "": none.
-func Said(stderr string) (said, way string) {
+	said, way := "", ""
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
 		if text, found := strings.CutPrefix(line, errorPrefix); found {
@@ -126,7 +115,13 @@ func Said(stderr string) (said, way string) {
 			way = text
 		}
 	}
-	return said, way
+	if said == "" {
+		if killed := ending(err); killed != err {
+			return fmt.Errorf("the process was %w", killed)
+		}
+		return fmt.Errorf("the process ended with %w", err)
+	}
+	return hint.With(errors.New(said), way)
 }
 
 // ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with its possible cause.

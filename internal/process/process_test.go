@@ -1,19 +1,16 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,43 +27,56 @@ import (
 
 // Names by which the test binary runs as a helper process of these tests.
 const (
-	asParent = "parent" // starts copies and waits to be killed
-	asMute   = "mute"   // gets ready, and fails when released
-	asDeaf   = "deaf"   // gets ready, and never ends
+	asWorker = "worker" // makes system calls on its CPU
+	asParent = "parent" // starts a group and waits to be killed
+	asMute   = "mute"   // reports ready, and dies when released
+	asDeaf   = "deaf"   // reports ready, and never ends
 )
 
 func TestMain(m *testing.M) {
 	processtest.Main(m, map[string]func(context.Context) error{
-		Command:  func(ctx context.Context) error { return Work(ctx, os.Stdin, os.Stdout) },
+		asWorker: work,
 		asParent: parent,
 		asMute: func(context.Context) error {
-			_, err := csrc.Work(csrc.WorkArgs{Work: "syscall", Shared: waitHere()})
-			return cmp.Or(err, errors.New("gone"))
+			fmt.Println("{}")
+			fmt.Fprintln(os.Stderr, "gone")
+			return errors.New("mute")
 		},
 		asDeaf: func(context.Context) error {
-			signal.Ignore(syscall.SIGTERM)
-			_, _ = csrc.Work(csrc.WorkArgs{Work: "syscall", Shared: waitHere()})
+			fmt.Println("{}")
 			select {}
 		},
 	})
 }
 
-// waitHere returns the memory of a copy.
-func waitHere() *csrc.Shared {
-	memory, err := linux.MapShared(os.NewFile(sharedFD, "shared"), csrc.SharedBytes)
-	if err != nil {
-		panic(err)
+// task is a worker's request, and report its answer.
+type (
+	task struct {
+		CPU   int
+		Loops uint64
 	}
-	return csrc.SharedAt(unsafe.Pointer(unsafe.SliceData(memory)))
+	report struct{ Loops uint64 }
+)
+
+// work is the main function of a worker.
+func work(ctx context.Context) error {
+	return Serve(ctx, os.Stdin, os.Stdout, func(t task) cpuset.Set { return cpuset.Of(t.CPU) }, func(task) error { return nil },
+		func(t task, shared *csrc.Shared) (report, error) {
+			r, err := csrc.Work(csrc.WorkArgs{Work: "syscall", Loops: t.Loops, Shared: shared})
+			return report{r.Loops}, err
+		})
 }
 
-// endless returns tasks that would take weeks.
-func endless(cpu int, n int) []Task {
-	tasks := make([]Task, n)
-	for i := range tasks {
-		tasks[i] = Task{Name: fmt.Sprintf("member %d", i), CPUs: cpuset.Of(cpu), Work: "syscall", Loops: 1 << 50}
+// endless returns members whose work would take weeks.
+func endless(cpu int, n int) []Member {
+	members := make([]Member, n)
+	for i := range members {
+		members[i] = Member{
+			Member: child.Member{Name: fmt.Sprintf("member %d", i), Request: task{CPU: cpu, Loops: 1 << 50}},
+			CPUs:   cpuset.Of(cpu),
+		}
 	}
-	return tasks
+	return members
 }
 
 // parent starts processes, prints their PIDs, and waits to be killed.
@@ -75,7 +85,7 @@ func parent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = Run(ctx, processtest.Self(), endless(cpus.First(), 3), func(pids []int) error {
+	_, err = workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 3), func(pids []int) error {
 		for _, pid := range pids {
 			fmt.Println(pid)
 		}
@@ -89,7 +99,7 @@ func parent(ctx context.Context) error {
 func TestGroupDiesWithParent(t *testing.T) {
 	processtest.CPUs(t)
 	process := exec.Command("/proc/self/exe")
-	process.Args = []string{"gorun", asParent}
+	process.Args = []string{asParent}
 	out, err := process.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, process.Start())
@@ -124,7 +134,7 @@ func TestGroupMemberDies(t *testing.T) {
 		"member 1 ended before its time: killed by SIGKILL": func() error { return syscall.Kill(started[1], syscall.SIGKILL) },
 		"not now": func() error { return refused },
 	} {
-		_, err := Run(t.Context(), processtest.Self(), endless(cpu, 3), func(pids []int) error {
+		_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpu, 3), func(pids []int) error {
 			started = pids
 			return ready()
 		})
@@ -133,12 +143,17 @@ func TestGroupMemberDies(t *testing.T) {
 			assert.False(t, tests.Alive(pid))
 		}
 	}
-	_, err := Run(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
-	require.EqualError(t, err, "member 0: gone")
+	_, err := workers(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
+	require.EqualError(t, err, "member 0 ended before its time: gone")
 
-	_, err = Run(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
-	require.ErrorContains(t, err, "start /none: ")
+	_, err = workers(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
+	require.ErrorContains(t, err, "start member 0: ")
 	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// workers start a group.
+func workers(ctx context.Context, c child.Self, members []Member, ready func([]int) error) (Done[report], error) {
+	return RunGroup[report](ctx, c, "work", members, ready)
 }
 
 // A process that ignores the end is killed.
@@ -157,7 +172,7 @@ func TestGroupKills(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			var started []int
-			_, err := Run(ctx, self, endless(cpu, 1), func(pids []int) error {
+			_, err := workers(ctx, self, endless(cpu, 1), func(pids []int) error {
 				started = pids
 				return end(cancel)
 			})
@@ -177,7 +192,7 @@ func TestGroupIsWatched(t *testing.T) {
 	tests.Await(t, "mismatch", func() bool { // again, for longer, if no look fell into the time of the change
 		pause += placement.Period
 		ctx, cancel := context.WithCancel(t.Context())
-		done, err := Run(ctx, processtest.Self(), endless(cpus.First(), 2), func(pids []int) error {
+		done, err := workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 2), func(pids []int) error {
 			go func() {
 				defer cancel()
 				assert.NoError(t, linux.SetAffinity(pids[1], cpus))
@@ -197,7 +212,7 @@ func TestGroupIsWatched(t *testing.T) {
 // A process that cannot run on its CPUs reports an error.
 func TestGroupElsewhere(t *testing.T) {
 	processtest.CPUs(t)
-	_, err := Run(t.Context(), processtest.Self(), endless(cpuset.Max, 1), func([]int) error { return nil })
+	_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpuset.Max, 1), func([]int) error { return nil })
 	require.ErrorContains(t, err, "member 0: ")
 	assert.NotEmpty(t, hint.Of(err))
 }
@@ -208,7 +223,7 @@ func TestGroupCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	_, err := Run(ctx, processtest.Self(), endless(cpu, 1), func([]int) error { return nil })
+	_, err := workers(ctx, processtest.Self(asWorker), endless(cpu, 1), func([]int) error { return nil })
 	require.ErrorIs(t, err, reason)
 }
 
@@ -220,18 +235,22 @@ func TestGroupClosesFiles(t *testing.T) {
 		require.NoError(t, err)
 		return len(files)
 	}
-	start := func(name ...string) error {
-		tasks := endless(cpu, 2)
-		for i := range tasks {
-			tasks[i].Loops = 3
+	// start starts processes that each inherit a separate file.
+	start := func(name string) error {
+		members := endless(cpu, 2)
+		for i := range members {
+			file, err := os.Open(os.DevNull)
+			require.NoError(t, err)
+			members[i].Request, members[i].Files = task{cpu, 3}, []*os.File{file}
 		}
-		_, err := Run(t.Context(), processtest.Self(name...), tasks, nil)
+		_, err := workers(t.Context(), processtest.Self(name), members, func([]int) error { return nil })
 		return err
 	}
-	require.NoError(t, start()) // opens the files that Go keeps open
+	require.NoError(t, start(asWorker)) // opens the files that Go keeps open
 	before := open()
-	require.NoError(t, start())
-	require.Error(t, start(asMute))
+	for _, name := range []string{asWorker, asMute} {
+		assert.Equal(t, name != asWorker, start(name) != nil, name)
+	}
 	assert.Equal(t, before, open())
 }
 
