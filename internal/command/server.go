@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
@@ -104,9 +105,9 @@ func (s *Server) used(root fs.FS) (used, error) {
 	all := used{}
 	for _, pid := range pids {
 		task, err := linux.ReadTask(root, pid, pid)
-		seconds := 0.0
+		var used time.Duration
 		if err == nil {
-			seconds, err = linux.ProcessCPUSeconds(pid)
+			used, err = linux.ProcessCPUTime(pid)
 		}
 		if err == nil && pid == s.PID && (task.Start != s.Start || task.Ended) {
 			err = fs.ErrNotExist
@@ -115,7 +116,7 @@ func (s *Server) used(root fs.FS) (used, error) {
 			return nil, err
 		}
 		if err == nil {
-			all[process{pid, task.Start}] = seconds
+			all[process{pid, task.Start}] = used.Seconds()
 		}
 	}
 	return all, nil

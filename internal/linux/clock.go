@@ -65,12 +65,6 @@ func ProcessCPUTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// ProcessCPUSeconds returns the same in seconds.
-func ProcessCPUSeconds(pid int) (seconds float64, err error) {
-	used, err := ProcessCPUTime(pid)
-	return used.Seconds(), err
-}
-
 // ThreadCPUTime returns the CPU time of the calling thread in nanoseconds (clock_gettime(2),
 // CLOCK_THREAD_CPUTIME_ID); a system call of some 0.2 µs.
 func ThreadCPUTime() int64 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,71 +167,26 @@ func (p *Program) Processes() ([]int, error) {
 
 func (p *Program) list() (pids []int, err error) {
 	if p.Group != "" {
-		return groupProcesses(p.Group)
-	}
-	first := p.processes[p.PID]
-	if first == nil {
-		return nil, ErrEnded
-	}
-	if tids, err := first.tids(); err == nil && len(tids) == 0 {
-		return nil, ErrEnded
-	}
-	pids = []int{p.PID}
-	for i := 0; p.Children && i < len(pids); i++ {
-		children, err := childrenOf(pids[i])
-		if err != nil {
-			return nil, err
-		}
-		pids = append(pids, children...)
-	}
-	slices.Sort(pids)
-	return slices.Compact(pids), nil
-}
-
-// groupProcesses returns the processes of a control group and of those below it. A group that is gone has none.
-func groupProcesses(dir string) (pids []int, err error) {
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			if linux.Gone(err) {
-				err = nil
-			}
-			return err
-		}
-		text, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		pids, err = cgroup.Processes(os.DirFS("/"), strings.TrimPrefix(p.Group, "/"))
 		if linux.Gone(err) {
-			return nil
+			err = nil // a group that is gone has none
 		}
-		for word := range strings.FieldsSeq(string(text)) {
-			if pid, err := strconv.Atoi(word); err == nil && pid > 0 { // 0: of another PID namespace
-				pids = append(pids, pid)
-			}
+		pids = slices.DeleteFunc(pids, func(pid int) bool { return pid == 0 }) // of another PID namespace
+	} else {
+		first := p.processes[p.PID]
+		if first == nil {
+			return nil, ErrEnded
 		}
-		return err
-	})
+		if tids, err := first.tids(); err == nil && len(tids) == 0 {
+			return nil, ErrEnded
+		}
+		if p.Children {
+			pids, err = linux.DescendantsOf(p.PID, os.Getpid())
+		}
+		pids = append(pids, p.PID)
+	}
 	slices.Sort(pids)
 	return slices.Compact(pids), err
-}
-
-// childrenOf returns the children of a process (/proc/PID/task/TID/children, CONFIG_PROC_CHILDREN).
-func childrenOf(pid int) (children []int, err error) {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil && !linux.Gone(err) {
-		return nil, err
-	}
-	for _, task := range tasks {
-		dir := fmt.Sprintf("/proc/%d/task/%s", pid, task.Name())
-		text, err := os.ReadFile(dir + "/children")
-		if errors.Is(err, fs.ErrNotExist) && linux.Inode(dir) != 0 {
-			return nil, hint.With(errors.New("this kernel does not list the children of a process (CONFIG_PROC_CHILDREN)"),
-				"name a control group instead")
-		}
-		for word := range strings.FieldsSeq(string(text)) {
-			if child, err := strconv.Atoi(word); err == nil {
-				children = append(children, child)
-			}
-		}
-	}
-	return children, nil
 }
 
 // threads calls visit for each thread of each process, until it returns an error.
