@@ -167,8 +167,8 @@ func Print(stdout, stderr io.Writer, name, words string, l *result.Lines, comman
 	return nil
 }
 
-// copyMark stands for the number of a copy in its command.
-const copyMark = "{copy}"
+// CopyMark stands for the number of a copy, from 0, in its words, its environment and the names of its files.
+const CopyMark = "{copy}"
 
 // printCopies prints the lines of each copy: a line of a shell, which starts it in the background, or what the unit, the container or
 // the program of the copy needs, after a comment with its number.
@@ -187,7 +187,7 @@ func (w Way) printCopies(stdout, stderr io.Writer, words string, l *result.Lines
 			number := strconv.Itoa(copy)
 			of := w.Lines(&group.Lines)
 			if w.Before && command != "" && len(of) == 1 {
-				lines = append(lines, of[0]+" "+strings.ReplaceAll(command, copyMark, number)+" &")
+				lines = append(lines, of[0]+" "+strings.ReplaceAll(command, CopyMark, number)+" &")
 			} else if len(of) > 0 {
 				lines = append(append(lines, "# copy "+number), of...)
 			}

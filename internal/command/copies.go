@@ -18,9 +18,6 @@ import (
 	"gorun/internal/topology"
 )
 
-// copyMark stands for the number of a copy, from 0, in its words, its environment and the names of its files.
-const copyMark = "{copy}"
-
 const (
 	autoCopies = "auto"
 	mostCopies = 1024
@@ -128,7 +125,7 @@ func severalInTurn(masks []cpuset.Set, n int) []cpuset.Set {
 	return inTurn(masks, n)
 }
 
-// counts returns the numbers of copies that --copies asks for; none: there is one command, which is no copy.
+// counts returns the numbers of copies that --copies asks for; none: the command runs alone.
 func (f *flags) counts(m experiment.Machine) (counts []int, err error) {
 	refuse := func(err error) ([]int, error) { return nil, hint.Flag("copies", f.copies, err) }
 	switch f.copies {
@@ -173,8 +170,8 @@ func (f *flags) validateCopies() error {
 			"gorun matrix exec --copies 2,4 --placement packed,unbound compares both"))
 	case f.dedicates():
 		return hint.Usagef("--copies and --dedicate exclude each other: one command runs on the CPU that is dedicated to it")
-	case f.output != "" && !slices.Contains([]string{outputNull, outputPipe, outputInherit}, f.output) && !strings.Contains(f.output, copyMark):
-		return hint.Usage(hint.With(errors.New("all copies would write the file of --output"), "write "+copyMark+" where the number of the copy belongs"))
+	case f.output != "" && !slices.Contains([]string{outputNull, outputPipe, outputInherit}, f.output) && !strings.Contains(f.output, apply.CopyMark):
+		return hint.Usage(hint.With(errors.New("all copies would write the file of --output"), "write "+apply.CopyMark+" where the number of the copy belongs"))
 	}
 	return nil
 }
@@ -187,7 +184,7 @@ func copyKindOf(name string) *copyKind {
 	return nil
 }
 
-// lookupFor finds a placement of n copies by its name; 0: of a command that is no copy.
+// lookupFor finds a placement of n copies by its name. With n = 0 it is for a command that runs alone.
 func (g scope) lookupFor(name string, n int) (Placement, error) {
 	k := copyKindOf(name)
 	if n == 0 || k == nil {
@@ -268,7 +265,7 @@ func copiesOn(masks []cpuset.Set) string {
 	return strings.Join(words, ", ")
 }
 
-// placedFor returns the setting that the flags request for n copies; 0: for a command that is no copy.
+// placedFor returns the setting that the flags request for n copies. With n = 0 it is for a command that runs alone.
 func (f *flags) placedFor(m experiment.Machine, n int) (s Placed, err error) {
 	if n == 0 || f.bind == "" && copyKindOf(f.placement) == nil {
 		s, err = f.Placed(m)
@@ -288,7 +285,7 @@ func (f *flags) placedFor(m experiment.Machine, n int) (s Placed, err error) {
 	return s.copied(n), err
 }
 
-// copied returns the setting for n copies; 0: for a command that is no copy.
+// copied returns the setting for n copies. With n = 0 it is unchanged.
 func (p Placed) copied(n int) Placed {
 	if n == 0 {
 		return p
@@ -367,7 +364,7 @@ func (f *flags) compared() experiment.ComparedBy {
 
 // numbered returns a text for a copy.
 func numbered(text string, copy int) string {
-	return strings.ReplaceAll(text, copyMark, strconv.Itoa(copy))
+	return strings.ReplaceAll(text, apply.CopyMark, strconv.Itoa(copy))
 }
 
 // copies returns the commands of a cell with copies; what else they have is that of the execution.

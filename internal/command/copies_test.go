@@ -2,12 +2,15 @@ package command
 
 import (
 	"fmt"
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -149,7 +152,7 @@ func TestCopiesOfACell(t *testing.T) {
 	r, err := resolve(t, experiment.Machine{}, "--copies", "2", "--input", "/dev/null", "x", "a{copy}b{copy}", "{other}")
 	require.NoError(t, err)
 	files := opened{}
-	defer files.close()
+	defer func() { files.close() }()
 	of := &sampler{}
 	of.Environ = []string{"A=1", "PORT=80{copy}"}
 	copies, err := files.copies(of, r.Cells[0].Do, true, launch.Command{})
@@ -245,4 +248,27 @@ func TestSteps(t *testing.T) {
 	run.Cells[1].Flags = map[string]string{"nice": "5"}
 	_, _, ok = steps(run)
 	assert.False(t, ok)
+}
+
+// No file of an execution stays open, of a lone command or of copies.
+func TestExecutionClosesFiles(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a finalizer would close them
+	open := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		return len(files)
+	}
+	s := &sampler{Environment: experiment.Environment{Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ()}}
+	defer func() { assert.NoError(t, s.Close()) }()
+	run := func(c Cell) {
+		c.Argv, c.Input = []string{"true"}, os.DevNull
+		sample, err := s.execute(t.Context(), c, false)
+		require.NoError(t, err)
+		require.Empty(t, sample.Doubts)
+	}
+	run(Cell{}) // starts the supervisor
+	before := open()
+	run(Cell{})
+	run(Cell{Copies: make([]launch.CommandSetting, 3)})
+	assert.Equal(t, before, open())
 }

@@ -104,7 +104,7 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 		r.Lasting, r.InMemory = &s.lasting, c.Output != outputPipe
 	}
 	files := opened{}
-	defer files.close()
+	defer func() { files.close() }() // those that are opened below
 	if c.Copies == nil {
 		err = files.open(s, c, compare, &r.Stdin, &r.Stdout)
 	} else {
