@@ -42,6 +42,7 @@ int64_t gorun_shared_wait(struct gorun_shared *shared)
 {
 	if (shared == NULL)
 		return gorun_now(CLOCK_MONOTONIC);
+	__atomic_add_fetch(&shared->waiting, 1, __ATOMIC_ACQ_REL);
 	while (__atomic_load_n(&shared->open, __ATOMIC_ACQUIRE) == 0)
 		futex_wait(&shared->open, 0);
 	return gorun_stopped(&shared->stop) ? -1 : shared->start;

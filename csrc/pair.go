@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -88,6 +89,15 @@ func (s *Shared) Open() { C.gorun_shared_open(s.c) }
 // Stop ends all calls that use s within some milliseconds. With a pipe, one side ends when the other has closed its
 // end.
 func (s *Shared) Stop() { C.gorun_shared_stop(s.c) }
+
+// Wait waits for Open.
+func (s *Shared) Wait() { C.gorun_shared_wait(s.c) }
+
+// Stopped reports whether Stop was called.
+func (s *Shared) Stopped() bool { return atomic.LoadInt32((*int32)(&s.c.stop)) != 0 }
+
+// Waiting returns how often a process has come to wait for Open.
+func (s *Shared) Waiting() int { return int(atomic.LoadInt32((*int32)(&s.c.waiting))) }
 
 // StartNS returns the time when s was opened (CLOCK_MONOTONIC).
 func (s *Shared) StartNS() int64 { return int64(s.c.start) }

@@ -12,7 +12,8 @@ struct gorun_shared {
 	uint32_t open; /* futex; not 0: started or stopped */
 	int32_t stop;
 	int64_t start; /* CLOCK_MONOTONIC ns of the opening */
-	char between[112];
+	int32_t waiting; /* number of arrivals */
+	char between[104];
 	uint32_t turn; /* futex; even: the first side's turn; odd: the other's */
 	char after[124];
 };

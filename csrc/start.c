@@ -74,7 +74,6 @@ static void become(struct gorun_start *start, const struct gorun_start_args *arg
 	failed = take_files(args->files, args->file_count);
 	setrlimit(RLIMIT_NOFILE, &open_files);
 	pthread_sigmask(SIG_SETMASK, signals, NULL);
-	__atomic_add_fetch(&start->waiting, 1, __ATOMIC_ACQ_REL);
 	if (gorun_shared_wait(&start->gate) < 0)
 		_exit(127);
 	if (failed == 0) {

@@ -89,7 +89,7 @@ func cStrings(words []string) (list **C.char, free func()) {
 }
 
 // Waiting returns the number of processes that have come to the gate.
-func (s *Start) Waiting() int { return int(atomic.LoadInt32((*int32)(&s.c.waiting))) }
+func (s *Start) Waiting() int { return int(atomic.LoadInt32((*int32)(&s.c.gate.waiting))) }
 
 // Open lets all processes begin.
 func (s *Start) Open() { C.gorun_shared_open(&s.c.gate) }

@@ -9,7 +9,6 @@
 /* Memory that the waiting processes share with this one. */
 struct gorun_start {
 	struct gorun_shared gate;
-	int32_t waiting;  /* number of processes that have come to the gate */
 	int32_t failed[]; /* of each process: the errno of its exec; 0: none */
 };
 

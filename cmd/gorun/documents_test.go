@@ -33,10 +33,10 @@ var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1
 var (
 	typed = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
 	shown = regexp.MustCompile(`^gorun [a-z0-9 ]+: `)
-	// process matches a line in the output of a run of gorun live.
-	process = regexp.MustCompile(`--pid [0-9]`)
-	budget  = regexp.MustCompile(`--budget [0-9]+[smh]`)
-	step    = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
+	// ofLive matches a line in the output of a run of gorun live.
+	ofLive = regexp.MustCompile(`--pid [0-9]`)
+	budget = regexp.MustCompile(`--budget [0-9]+[smh]`)
+	step   = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
 )
 
 // quick has flags that make slow commands quick, by the beginning of the command.
@@ -133,7 +133,7 @@ func TestLiveDocuments(t *testing.T) {
 
 // quickened returns the command of a line of a code block, changed so that it is quick; "" if it is not a command of gorun.
 func quickened(line string) string {
-	if !typed.MatchString(line) || shown.MatchString(line) || process.MatchString(line) {
+	if !typed.MatchString(line) || shown.MatchString(line) || ofLive.MatchString(line) {
 		return ""
 	}
 	line = budget.ReplaceAllString(shortened.Replace(line), "--budget 1h") // a slow machine takes its one sample, too

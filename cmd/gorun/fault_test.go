@@ -22,7 +22,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/journal"
 	"gorun/internal/linux"
-	"gorun/internal/pair"
+	"gorun/internal/process"
 	"gorun/internal/render"
 	"gorun/internal/result"
 	"gorun/internal/tests"
@@ -184,7 +184,7 @@ func losesItsMask(t *testing.T, f fault) {
 	h := harm(t, t.TempDir(), "pair A B 1000000000 --work pingpong-shm --warmup 0", gorunCommand)
 	allowed, err := linux.GetAffinity(h.cmd.Process.Pid)
 	require.NoError(t, err)
-	h.await("sample in flight", func() bool { return tests.Descendant(t, h.cmd.Process.Pid, pair.SideCommand) != 0 })
+	h.await("sample in flight", func() bool { return tests.Descendant(t, h.cmd.Process.Pid, process.Command) != 0 })
 	h.await("invalid sample", func() bool { // again if the mask changed before the sample began
 		require.NoError(t, linux.SetAffinity(h.cmd.Process.Pid, cpuset.Of(cpus[0])))
 		tests.Pause(100 * time.Millisecond)

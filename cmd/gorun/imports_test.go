@@ -15,7 +15,7 @@ import (
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
 	apply               catalog cpuset hint launch linux result table
-	bind                bytesize child column cpuset csrc experiment hint linux matrix process render/chart render/term render/view result table
+	bind                bytesize child column cpuset experiment hint matrix process render/chart render/term render/view result table
 	bytesize            catalog hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
 	catalog
@@ -42,7 +42,7 @@ const mayImport = `
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
 	live                apply catalog column command experiment guardian hint launch lazy linux metrics placement program render/view result shell stats table topology units
-	load                child cpuset linux placement
+	load                child cpuset linux placement process
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
 	memory              catalog column cpuset csrc experiment hint linux matrix measure placement render/chart render/term render/view result table topology units
@@ -56,8 +56,8 @@ const mayImport = `
 	program             cgroup cpuset hint linux perf sysfs
 	program/programtest cpuset linux tests
 	primes              catalog column cpuset experiment hint linux measure placement result units
-	process             child cpuset csrc linux placement topology
-	process/processtest child cpuset linux tests
+	process             child cpuset csrc hint launch linux placement topology
+	process/processtest child cpuset launch linux tests
 	render              catalog column cpuset experiment lazy render/chart render/term render/view result shell stats table topology units
 	render/chart        column render/term render/view result stats table units
 	render/rendertest   cpuset render/chart render/term result stats

@@ -5,12 +5,11 @@ import (
 	"io"
 	"os"
 
-	"gorun/internal/bind"
 	"gorun/internal/guardian"
 	"gorun/internal/launch"
 	"gorun/internal/load"
 	"gorun/internal/numa"
-	"gorun/internal/pair"
+	"gorun/internal/process"
 	"gorun/internal/run"
 	"gorun/internal/sysfs"
 )
@@ -21,8 +20,7 @@ var inner = map[string]func(ctx context.Context, in io.Reader, out io.Writer) er
 	numa.ProbeCommand:        runProbe,
 	run.SampleCommand:        runSample,
 	load.BurnerCommand:       load.Burn,
-	pair.SideCommand:         pair.RunSide,
-	bind.ProcessCommand:      bind.RunProcess,
+	process.Command:          process.Work,
 	launch.SupervisorCommand: func(context.Context, io.Reader, io.Writer) error { return launch.Supervise(os.Args[2:]) },
 	guardian.Command: func(_ context.Context, _ io.Reader, out io.Writer) error {
 		return guardian.Guard(os.Stdin, out)

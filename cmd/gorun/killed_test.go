@@ -15,6 +15,7 @@ import (
 	"gorun/internal/bind"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/tests"
@@ -78,7 +79,7 @@ func TestLiveBindUnboundOnPurpose(t *testing.T) {
 			strconv.Itoa(here), gorunCommand)
 		victim := 0
 		h.await("bound process", func() bool {
-			victim = tests.Descendant(t, h.cmd.Process.Pid, bind.ProcessCommand)
+			victim = tests.Descendant(t, h.cmd.Process.Pid, process.Command)
 			is, err := linux.GetAffinity(victim)
 			return victim != 0 && err == nil && is.String() == cpuset.Of(here).String()
 		})

@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/bind"
 	"gorun/internal/numa"
-	"gorun/internal/pair"
+	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/run"
 	"gorun/internal/tests"
@@ -31,8 +30,8 @@ var stops = map[string]struct {
 	"futex":   {"futex A A", ""},
 	"migrate": {"migrate --relation same-cpu --working-set 16KiB", ""},
 	"matrix":  {"matrix primes --limit 20000,20001 --warmup 0", run.SampleCommand},
-	"pair":    {"pair A A --warmup 0", pair.SideCommand},
-	"bind":    {"bind --processes 2 --array 64KiB --passes 100 --checks 30000000", bind.ProcessCommand},
+	"pair":    {"pair A A --warmup 0", process.Command},
+	"bind":    {"bind --processes 2 --array 64KiB --passes 100 --checks 30000000", process.Command},
 	"numa": {
 		"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0",
 		numa.ProbeCommand,

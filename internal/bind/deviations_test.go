@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -25,11 +26,11 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 	}
 	for trial := range rounds {
 		for cell, mean := range [...]func(int) float64{Unbound: unbound, Bound: bound} {
-			checks := csrc.ChecksResult{Checks: 100}
+			took := func(seconds float64) process.Answer {
+				return process.Answer{Checked: csrc.ChecksResult{Checks: 100}, Worked: csrc.WorkResult{EndNS: int64(math.Round(1e9 * seconds))}}
+			}
 			c := Cell{Masks: each([]int{4, 7}), Bound: cell == Bound, Checks: 100, Passes: 1}
-			s, err := c.sample(process.Done[reply]{Answers: []reply{
-				{ChecksResult: checks, Seconds: 0.5 * mean(trial)}, {ChecksResult: checks, Seconds: 1.5 * mean(trial)},
-			}})
+			s, err := c.sample(process.Done{Answers: []process.Answer{took(0.5 * mean(trial)), took(1.5 * mean(trial))}})
 			require.NoError(t, err)
 			measure.Judge(&s, 2)
 			s.Index = len(run.Samples)

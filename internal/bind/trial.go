@@ -3,12 +3,9 @@ package bind
 import (
 	"context"
 	"fmt"
-	"io"
 
-	"gorun/csrc"
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
-	"gorun/internal/linux"
 	"gorun/internal/process"
 	"gorun/internal/result"
 )
@@ -49,79 +46,24 @@ func (c Cell) cpu(process int) int {
 	return -1
 }
 
-// request is the request to a process of a trial.
-type request struct {
-	CPUs       cpuset.Set // that it may use
-	Bound      bool       // these are expected; otherwise the CPU of the previous check
-	Checks     uint64
-	ArrayBytes uint64
-	Passes     uint64
-	Cold       bool
-}
-
-// reply is the result of a process of a trial.
-type reply struct {
-	csrc.ChecksResult
-	Loops   uint64
-	Sum     uint64
-	Seconds float64
-	Used    linux.Usage
-}
-
-// ProcessCommand is the gorun command that calls RunProcess.
-const ProcessCommand = "bind-process"
-
-// RunProcess is the main function of a process of a trial. It binds every thread of the process.
-func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
-	sum := csrc.WorkArgs{Work: "sum"}
-	cpus := func(r request) cpuset.Set { return r.CPUs }
-	return process.Serve(ctx, in, out, cpus, func(r request) (err error) {
-		sum.Array, sum.Words, err = process.Array(r.ArrayBytes, r.Cold)
-		sum.Loops, sum.Cold = sum.Words*r.Passes, r.Cold
-		return err
-	}, func(r request, shared *csrc.Shared) (a reply, err error) {
-		sum.Shared = shared
-		usage := linux.CountUsage()
-		args := csrc.ChecksArgs{CPUs: cpuset.Max + 1, Checks: r.Checks, Shared: shared}
-		if r.Bound {
-			args.Mask = r.CPUs.Words(r.CPUs.Last()/64 + 1)
-		}
-		checks, err := csrc.Checks(args)
-		if err != nil {
-			return a, err
-		}
-		summed, err := csrc.Work(sum)
-		if err != nil {
-			return a, err
-		}
-		used, err := usage()
-		return reply{
-			ChecksResult: checks, Loops: summed.Loops, Sum: summed.Sum, Seconds: float64(summed.EndNS-summed.StartNS) / 1e9,
-			Used: used,
-		}, err
-	})
-}
-
 // measure runs one trial: all processes at the same time. It calls ready, if there is one, when all are ready to start.
 // When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
-	members := make([]process.Member, c.Processes)
-	for i := range members {
-		members[i] = process.Member{CPUs: c.mask(i), Member: child.Member{
-			Name: fmt.Sprintf("process %d", i),
-			Request: request{
-				CPUs: c.mask(i), Bound: c.Bound, Checks: c.Checks, ArrayBytes: c.ArrayBytes, Passes: c.Passes, Cold: c.Cold,
-			},
-		}}
+	var tasks []process.Task
+	for i := range c.Processes {
+		tasks = append(tasks, process.Task{
+			Name: fmt.Sprintf("process %d", i), CPUs: c.mask(i), Bound: c.Bound, Checks: c.Checks, Work: "sum",
+			Loops: c.ArrayBytes / 8 * c.Passes, ArrayBytes: c.ArrayBytes, Cold: c.Cold,
+		})
 	}
-	done, err := process.RunGroup[reply](ctx, self, ProcessCommand, members, ready)
+	done, err := process.Run(ctx, self, tasks, ready)
 	if err != nil {
 		return s, err
 	}
 	return c.sample(done)
 }
 
-func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
+func (c Cell) sample(done process.Done) (s result.Sample, err error) {
 	v := Figures{Bound: c.Bound, ArrayBytes: c.ArrayBytes, Passes: c.Passes}
 	words := c.ArrayBytes / 8
 	want := sumOfIndices(words) * c.Passes
@@ -130,29 +72,31 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 		s.Placement.Requested = c.requested()
 	}
 	s.Placement.Add(done.Checked, done.Mismatches)
+	s.Quality.Signals.StoppedSeconds = done.Stopped
 	for i, a := range done.Answers {
+		checked, r := a.Checked, a.Worked
 		p := Process{
-			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: a.Seen,
-			Seconds: a.Seconds, UserSeconds: a.Used.UserSeconds, SystemSeconds: a.Used.SystemSeconds,
-			Partial: a.Checks < c.Checks || a.Loops < words*c.Passes,
+			Process: i, CPU: c.cpu(i), Checks: checked.Checks, Deviations: checked.Deviations, MovedTo: checked.Seen,
+			Seconds: float64(r.EndNS-r.StartNS) / 1e9, UserSeconds: a.Used.UserSeconds, SystemSeconds: a.Used.SystemSeconds,
+			Partial: checked.Checks < c.Checks || r.Loops < words*c.Passes,
 		}
 		if c.Bound {
 			p.CPUs = c.mask(i).String()
 		}
-		if !p.Partial && a.Sum != want {
-			return s, fmt.Errorf("process %d: the sum of the words is %d instead of %d", i, a.Sum, want)
+		if !p.Partial && r.Sum != want {
+			return s, fmt.Errorf("process %d: the sum of the words is %d instead of %d", i, r.Sum, want)
 		}
 		if c.Bound {
-			s.Placement.Add(int(a.Checks), nil)
-			if a.Deviations > 0 {
+			s.Placement.Add(int(p.Checks), nil)
+			if p.Deviations > 0 {
 				s.Placement.Add(0, []string{
-					fmt.Sprintf("process %d was not on CPU %s in %d of %d checks", i, p.CPUs, a.Deviations, a.Checks),
+					fmt.Sprintf("process %d was not on CPU %s in %d of %d checks", i, p.CPUs, p.Deviations, p.Checks),
 				})
 			}
 		}
-		v.Checks, v.Deviations = v.Checks+a.Checks, v.Deviations+a.Deviations
+		v.Checks, v.Deviations = v.Checks+p.Checks, v.Deviations+p.Deviations
 		v.Processes = append(v.Processes, p)
-		s.Seconds += a.Seconds / float64(len(done.Answers))
+		s.Seconds += p.Seconds / float64(len(done.Answers))
 		s.UserSeconds, s.SystemSeconds = s.UserSeconds+a.Used.UserSeconds, s.SystemSeconds+a.Used.SystemSeconds
 		s.Partial = s.Partial || p.Partial
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/process"
@@ -19,12 +20,9 @@ import (
 	"gorun/internal/tests"
 )
 
-// asBound is the name under which the test binary runs as a process of a trial.
-const asBound = "bound"
-
 func TestMain(m *testing.M) {
 	processtest.Main(m, map[string]func(context.Context) error{
-		asBound: func(ctx context.Context) error { return RunProcess(ctx, os.Stdin, os.Stdout) },
+		process.Command: func(ctx context.Context) error { return process.Work(ctx, os.Stdin, os.Stdout) },
 	})
 }
 
@@ -36,7 +34,7 @@ func TestMeasure(t *testing.T) {
 	cpus := processtest.CPUs(t).List()
 	for _, bound := range []bool{true, false} {
 		r := trial(cpus, bound)
-		s, err := r.measure(t.Context(), processtest.Self(asBound), func(pids []int) error {
+		s, err := r.measure(t.Context(), processtest.Self(), func(pids []int) error {
 			for i, pid := range pids {
 				want := cpuset.Of(cpus...)
 				if bound {
@@ -93,7 +91,7 @@ func TestMeasureBindUnbound(t *testing.T) {
 	tests.CPUs(t, 2)
 	const victim = 1
 	r := trial([]int{cpus.First()}, true)
-	s, err := r.measure(t.Context(), processtest.Self(asBound), func(pids []int) error {
+	s, err := r.measure(t.Context(), processtest.Self(), func(pids []int) error {
 		return move(pids[victim], cpus.Last())
 	})
 	require.NoError(t, err)
@@ -138,7 +136,7 @@ func TestMeasureBindCutShort(t *testing.T) {
 	r := trial(cpus, true)
 	r.Checks = 1 << 50
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := r.measure(ctx, processtest.Self(asBound), func([]int) error {
+	s, err := r.measure(ctx, processtest.Self(), func([]int) error {
 		cancel()
 		return nil
 	})
@@ -152,12 +150,16 @@ func TestMeasureBindCutShort(t *testing.T) {
 	}
 }
 
+func sumOf(loops, sum uint64) process.Answer {
+	return process.Answer{Worked: csrc.WorkResult{Loops: loops, Sum: sum}}
+}
+
 // A wrong sum makes the sample an error.
 func TestBindSampleSum(t *testing.T) {
 	r := Cell{Masks: each([]int{0}), ArrayBytes: 8 * 4, Passes: 3}
-	_, err := r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}}})
+	_, err := r.sample(process.Done{Answers: []process.Answer{sumOf(12, 18)}})
 	require.NoError(t, err)
-	_, err = r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}, {Loops: 12, Sum: 19}}})
+	_, err = r.sample(process.Done{Answers: []process.Answer{sumOf(12, 18), sumOf(12, 19)}})
 	require.EqualError(t, err, "process 1: the sum of the words is 19 instead of 18")
 }
 

@@ -1,5 +1,4 @@
-// Package child starts gorun itself: as a process that answers one request (Self.Ask), or as a group of processes that
-// get ready, work and answer together (Self.Start, Serve). No process is left when this one ends, even by SIGKILL.
+// Package child starts gorun itself as a process that answers one request. It does not outlive this process, even after a SIGKILL.
 package child
 
 import (
@@ -28,7 +27,7 @@ const Patience = 2 * time.Second
 // Self is gorun as a program to start.
 type Self struct {
 	Path string   // of the executable
-	Argv []string // argv[0], and everything before the arguments of Ask and Start
+	Argv []string // argv[0], and everything before the arguments of Ask
 	Env  []string // all of the environment
 	// Patience is the time from a request to end until the process is killed; 0: the constant.
 	Patience time.Duration
@@ -102,10 +101,21 @@ func Remedied(err error) error {
 
 // reported returns the error that a process has reported on its stderr.
 func reported(err error, stderr string) error {
-	if !errors.As(err, new(*exec.ExitError)) {
+	exit := new(exec.ExitError)
+	if !errors.As(err, &exit) {
 		return Remedied(err)
 	}
-	said, way := "", ""
+	if said, way := Said(stderr); said != "" {
+		return hint.With(errors.New(said), way)
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Errorf("the process was %w", linux.NewKilled(os.DirFS("/"), status.Signal()))
+	}
+	return fmt.Errorf("the process ended with %w", err)
+}
+
+// Said returns the error that a process has reported on its stderr, and its hint; "": none.
+func Said(stderr string) (said, way string) {
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
 		if text, found := strings.CutPrefix(line, errorPrefix); found {
@@ -115,24 +125,7 @@ func reported(err error, stderr string) error {
 			way = text
 		}
 	}
-	if said == "" {
-		if killed := ending(err); killed != err {
-			return fmt.Errorf("the process was %w", killed)
-		}
-		return fmt.Errorf("the process ended with %w", err)
-	}
-	return hint.With(errors.New(said), way)
-}
-
-// ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with its possible cause.
-func ending(err error) error {
-	exit := new(exec.ExitError)
-	if errors.As(err, &exit) {
-		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			return linux.NewKilled(os.DirFS("/"), status.Signal())
-		}
-	}
-	return err
+	return said, way
 }
 
 // Answer is the body of a process that Ask starts: it reads the request from in and prints what answer returns to out.

@@ -59,6 +59,8 @@ type Command struct {
 	Copies []Copy
 	// Together: when one of the copies fails, the others are asked to end.
 	Together bool
+	// Fixed: the copies do not change their own setting, so that each change is a mismatch.
+	Fixed bool
 	// Started is called with the PIDs of the copies when all of them wait at the gate; nil: nothing is.
 	Started func(pids []int)
 
@@ -70,6 +72,8 @@ type Command struct {
 
 // Copy is one of several commands that begin at the same time.
 type Copy struct {
+	Name                  string // in mismatches and errors; "": it is called by its number
+	Path                  string // of the executable; "": argv[0], looked up in PATH
 	Argv                  []string
 	Environ               []string // variables in addition to those of Self, or in place of them
 	Setting               CommandSetting
@@ -100,6 +104,9 @@ type Ending struct {
 	Stderr []byte `json:"-"`
 	Lost   bool   `json:"-"` // the command wrote more to stdout than is kept; known only of InMemory
 }
+
+// KilledBy returns the signal that ended it; 0: none.
+func (e Ending) KilledBy() syscall.Signal { return syscall.Signal(e.Signal) }
 
 // Outcome describes how a command ended, and what it and all its descendants used. Of several copies it has the exit code of the
 // first that failed, the longest wall time, and the sums of what they used.
@@ -340,10 +347,10 @@ func (r *running) start(c Command) (err error) {
 	}
 	asked := request{
 		Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding, Patience: r.patience,
-		Gate: c.Copies != nil, Together: c.Together, Started: c.Started != nil,
+		Gate: c.Copies != nil, Together: c.Together, Fixed: c.Fixed, Started: c.Started != nil,
 	}
 	for i, of := range c.copies() {
-		one := asking{CommandSetting: of.Setting, Files: len(r.files[i])}
+		one := asking{Name: of.Name, Path: of.Path, CommandSetting: of.Setting, Files: len(r.files[i])}
 		for _, arg := range of.Argv {
 			one.Argv = append(one.Argv, []byte(arg))
 		}

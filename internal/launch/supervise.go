@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,6 +54,7 @@ type request struct {
 	Padding    int           `json:"padding,omitempty"`
 	Gate       bool          `json:"gate,omitempty"`
 	Together   bool          `json:"together,omitempty"`
+	Fixed      bool          `json:"fixed,omitempty"`
 	Started    bool          `json:"started,omitempty"`
 	Patience   time.Duration `json:"patience"` // from a request to end until a copy is killed
 
@@ -62,6 +64,8 @@ type request struct {
 
 // asking is what a supervisor needs of a Copy. Texts may not be valid UTF-8.
 type asking struct {
+	Name string `json:"name,omitempty"`
+	Path string `json:"path,omitempty"`
 	CommandSetting
 	Argv    [][]byte `json:"argv"`
 	Environ [][]byte `json:"environ,omitempty"`
@@ -231,7 +235,7 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
 	for i, c := range g.copies {
-		c.monitor = placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.Copies[i].Setting, Free: true})
+		c.monitor = placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.Copies[i].Setting, Free: !r.Fixed})
 	}
 	go g.obey()
 	if gate != nil {
@@ -280,15 +284,18 @@ func (g *group) start(o *Outcome) error {
 	files := g.files
 	for i, of := range g.Copies {
 		argv, env := texts(of.Argv), g.environ(of, os.Environ())
-		path, err := find(argv, os.Environ())
-		if err != nil {
-			return err
+		path := of.Path
+		if path == "" {
+			var err error
+			if path, err = find(argv, os.Environ()); err != nil {
+				return err
+			}
 		}
 		own := files[:of.Files]
 		files = files[of.Files:]
 		c := &copied{wall: make(chan time.Duration, 1)}
 		if g.gate != nil {
-			c.name = fmt.Sprintf("copy %d: ", i)
+			c.name = cmp.Or(of.Name, fmt.Sprintf("copy %d", i)) + ": "
 		}
 		by := func(path string, argv []string) (err error) {
 			c.process, err = os.StartProcess(path, argv, &os.ProcAttr{Env: env, Files: own, Sys: linux.DieWithParent()})
@@ -327,7 +334,7 @@ func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func() err
 			o.Mismatches = append(o.Mismatches, c.name+m)
 		}
 		if err != nil {
-			done <- &ExitError{ExitRefused, err}
+			done <- &ExitError{ExitRefused, hint.With(fmt.Errorf("%s%w", c.name, err), hint.Of(err))}
 			return
 		}
 		began := time.Now()

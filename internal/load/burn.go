@@ -2,42 +2,35 @@ package load
 
 import (
 	"context"
+	"errors"
 	"io"
 	"runtime"
-	"sync/atomic"
 	"time"
 
-	"gorun/internal/child"
-	"gorun/internal/cpuset"
 	"gorun/internal/linux"
-	"gorun/internal/placement"
+	"gorun/internal/process"
 )
 
-// Burn is the main function of a burner's process. It reads its options from in, pins every thread of the process,
-// and burns until ctx or in ends. It answers to out as child.Serve does.
-func Burn(ctx context.Context, in io.Reader, out io.Writer) error {
-	return child.Serve(in, out, prepare, func(o Burner) (struct{}, error) {
-		var stop atomic.Bool
-		defer context.AfterFunc(ctx, func() { stop.Store(true) })()
-		go func() {
-			_, _ = io.Copy(io.Discard, in) // after EOF or an error, the parent has gone
-			stop.Store(true)
-		}()
-		o.duty(kernel{}, func() bool {
-			runtime.Gosched() // lets the goroutines that wait for the end run once per period
-			return stop.Load()
-		})
-		return struct{}{}, nil
-	})
-}
-
-func prepare(o Burner) error {
+// Burn is the main function of a burner's process. It reads its options from in, and burns until the burners are stopped or ctx ends.
+func Burn(ctx context.Context, in io.Reader, _ io.Writer) error {
+	var o Burner
+	shared, err := process.Join(in, &o)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, shared.Stop)()
 	if _, err := linux.ProcessCPUTime(0); err != nil {
 		return err
 	}
-	setting := placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}
-	_, err := setting.ApplyAll() // until the process ends
-	return err
+	shared.Wait()
+	o.duty(kernel{}, func() bool {
+		runtime.Gosched() // lets the goroutine that hears of a signal run once per period
+		return shared.Stopped()
+	})
+	if ctx.Err() != nil {
+		return errors.New("a signal ended it")
+	}
+	return nil
 }
 
 // kernel implements clocks with the kernel's clocks. The CPU time is that of all threads, including the Go runtime's
@@ -47,7 +40,7 @@ type kernel struct{}
 func (kernel) wall() time.Duration { return linux.Monotonic() }
 
 func (kernel) used() time.Duration {
-	used, _ := linux.ProcessCPUTime(0) // prepare has checked that the clock exists
+	used, _ := linux.ProcessCPUTime(0) // Burn has checked that the clock exists
 	return used
 }
 

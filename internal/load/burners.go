@@ -2,85 +2,80 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"sync"
+	"syscall"
 	"time"
 
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
+	"gorun/internal/process"
 )
 
 // BurnerCommand is the gorun command that calls Burn.
 const BurnerCommand = "load-burner"
 
-// Burners is a group of burners, one process per CPU.
+// Burners are processes that burn, one per CPU.
 type Burners struct {
 	burners []Burner
-	group   *child.Group
-	stop    func() error
+	copies  *process.Copies
+	last    []time.Duration // CPU time of each at the last reading
 }
 
 // Start starts the burners and returns when all of them burn. They end with Stop, when ctx ends, or when this process
 // does.
 func Start(ctx context.Context, self child.Self, burners []Burner) (*Burners, error) {
-	members := make([]child.Member, len(burners))
+	of := make([]process.Copy, len(burners))
 	for i, o := range burners {
-		members[i] = child.Member{Name: o.name(), Request: o}
+		of[i] = process.Copy{Name: o.name(), Setting: o.setting(), Request: o}
 	}
-	group, err := self.Start(ctx, BurnerCommand, members, nil)
+	copies, err := process.Start(ctx, self, BurnerCommand, of)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := child.ReceiveAll[struct{}](group); err != nil {
-		group.End()
-		return nil, group.Cause()
-	}
-	b := &Burners{burners: burners, group: group}
-	b.stop = sync.OnceValue(b.end)
-	return b, nil
+	copies.Open()
+	return &Burners{burners, copies, make([]time.Duration, len(burners))}, nil
+}
+
+// setting is that of the burner's process.
+func (o Burner) setting() placement.Setting {
+	return placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}
 }
 
 // Watch starts to monitor the placement of the burners.
 func (b *Burners) Watch() *placement.Monitor {
-	var threads []placement.Thread
-	pids := b.group.PIDs()
-	for i, tid := range b.group.TIDs() {
-		o := &b.burners[i]
-		threads = append(threads, placement.Process(pids[i], placement.Thread{
-			Name: o.name(), TID: tid, Setting: placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice},
-		})...)
+	threads := make([]placement.Thread, len(b.burners))
+	for i, o := range b.burners {
+		threads[i] = placement.Thread{Name: o.name(), TID: b.copies.PIDs[i], Setting: o.setting()}
 	}
 	return placement.Watch(threads...)
 }
 
-// Ended reports whether a burner ended before Stop.
-func (b *Burners) Ended() bool { return slices.ContainsFunc(b.group.PIDs(), linux.ChildEnded) }
+// Ended reports whether the burners have ended before Stop: when one ends, the others are ended too.
+func (b *Burners) Ended() bool { return b.copies.Ended() }
 
 // Stop ends the burners. It returns an error if one had ended before.
-func (b *Burners) Stop() error { return b.stop() }
-
-func (b *Burners) end() error {
-	b.group.Stop(nil)
-	_, err := child.ReceiveAll[struct{}](b.group)
-	b.group.End()
-	return err
+func (b *Burners) Stop() error {
+	b.copies.Stop(nil)
+	return b.copies.Wait()
 }
 
 // Reading holds the burners' clocks at one moment.
 type Reading struct{ wall, used []time.Duration }
 
 // Read reads the burners' clocks without involving the burners. The clock of an ended burner stands still.
-func (b *Burners) Read() (Reading, error) {
-	var r Reading
-	for i, pid := range b.group.PIDs() {
+func (b *Burners) Read() (r Reading, err error) {
+	for i, pid := range b.copies.PIDs {
 		used, err := linux.ProcessCPUTime(pid)
-		if err != nil {
+		switch {
+		case err == nil:
+			b.last[i] = used
+		case !errors.Is(err, syscall.ESRCH):
 			return Reading{}, fmt.Errorf("%s: %w", b.burners[i].name(), err)
 		}
-		r.wall, r.used = append(r.wall, linux.Monotonic()), append(r.used, used)
+		r.wall, r.used = append(r.wall, linux.Monotonic()), append(r.used, b.last[i])
 	}
 	return r, nil
 }

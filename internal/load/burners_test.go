@@ -52,7 +52,7 @@ func TestBurners(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, f.burners, allowed.Len())
 	for i, cpu := range allowed.List() {
-		pid := f.group.PIDs()[i]
+		pid := f.copies.PIDs[i]
 		processtest.RequireAffinity(t, pid, cpuset.Of(cpu))
 		is, err := linux.GetNice(pid)
 		require.NoError(t, err)
@@ -81,64 +81,27 @@ func TestBurners(t *testing.T) {
 		wall, used := (end.wall[i] - begin.wall[i]).Seconds(), (end.used[i] - begin.used[i]).Seconds()
 		assert.InDelta(t, 100*used/wall, loads[i].Percent, 1e-9)
 		assert.InDelta(t, wall, loads[i].Seconds, 1e-9)
-		assert.ErrorIs(t, syscall.Kill(f.group.PIDs()[i], 0), syscall.ESRCH, "the process was reaped")
+		assert.ErrorIs(t, syscall.Kill(f.copies.PIDs[i], 0), syscall.ESRCH, "the process was reaped")
 	}
 	require.NoError(t, f.Stop(), "a second time")
-	_, err = f.Read()
-	assert.ErrorIs(t, err, syscall.ESRCH)
 }
 
-// A burner also ends by a signal, and still answers.
-func TestBurnersTerminated(t *testing.T) {
-	f := start(t, 5)
-	for _, pid := range f.group.PIDs() {
-		require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
-	}
-	_, err := child.ReceiveAll[struct{}](f.group)
-	require.NoError(t, err, "while their input is open")
-	require.ErrorContains(t, f.Stop(), "ended before its time")
-}
-
-// A burner that has died reads as an idle CPU, and is an error at the end.
+// A burner that has ended reads as an idle CPU, and is an error at the end.
 func TestBurnersLosesBurner(t *testing.T) {
-	f := start(t, 5)
-	pid := f.group.PIDs()[0]
-	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	tests.Await(t, "end of the burner", func() bool { return linux.ChildEnded(pid) }) // of all its threads
-	begin, err := f.Read()
-	require.NoError(t, err)
-	end, err := f.Read()
-	require.NoError(t, err)
-	assert.Zero(t, f.Achieved(begin, end)[0].Percent)
-	require.ErrorContains(t, f.Stop(), fmt.Sprintf("the burner of CPU %d ended before its time", f.burners[0].CPU))
-}
-
-// script returns a shell script that acts as a burner.
-func script(text string) child.Self {
-	env := []string{"PATH=" + os.Getenv("PATH"), "NAME=value"}
-	return child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", text}, Env: env}
-}
-
-// A burner that does not start is an error, and leaves no process behind.
-func TestBurnersDoesNotStart(t *testing.T) {
-	for text, want := range map[string]string{
-		"exit 3":                           "the burner of CPU [01] ended before its time: exit status 3",
-		"echo no such command >&2; exit 2": "the burner of CPU [01] ended before its time: no such command",
-		`echo '{"error": "no"}'`:           "the burner of CPU [01]: no",
+	for number, want := range map[syscall.Signal]string{
+		syscall.SIGKILL: "the burner of CPU %d ended before its time: killed by SIGKILL",
+		syscall.SIGTERM: "the burner of CPU %d: a signal ended it",
 	} {
-		t.Run(text, func(t *testing.T) {
-			t.Parallel()
-			f, err := Start(t.Context(), script(text), []Burner{{}, {CPU: 1}})
-			require.Error(t, err)
-			assert.Regexp(t, want, err.Error())
-			assert.Nil(t, f)
-		})
+		f := start(t, 5)
+		require.NoError(t, syscall.Kill(f.copies.PIDs[0], number))
+		tests.Await(t, "end of the burners", f.Ended)
+		begin, err := f.Read()
+		require.NoError(t, err)
+		end, err := f.Read()
+		require.NoError(t, err)
+		assert.Zero(t, f.Achieved(begin, end)[0].Percent)
+		require.EqualError(t, f.Stop(), fmt.Sprintf(want, f.burners[0].CPU))
 	}
-	_, err := Start(t.Context(), script(`echo '{"error": "no", "hint": "yes"}'`), []Burner{{}})
-	assert.Equal(t, "yes", hint.Of(err))
-	f, err := Start(t.Context(), script("exec sleep 600"), nil)
-	require.NoError(t, err, "no burners to start")
-	require.NoError(t, f.Stop())
 }
 
 // A burner that cannot run on its CPU reports an error.

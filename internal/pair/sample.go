@@ -2,12 +2,8 @@ package pair
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
-	"slices"
 	"time"
 
 	"gorun/csrc"
@@ -28,49 +24,6 @@ type Cell struct {
 	Loops      uint64        // of each process; of two that exchange messages, the round trips
 	ArrayBytes uint64        // of each process that sums an array
 	Interval   time.Duration // between two readings of the processes' CPU time; 0: only at the end
-}
-
-// side is the request to one of the two processes.
-type side struct {
-	CPU        int
-	First      bool
-	Work       string
-	Loops      uint64
-	ArrayBytes uint64
-}
-
-// sideAnswer is the result of one of the two processes.
-type sideAnswer struct {
-	Loops   uint64
-	EndNS   int64 // 0: it did not start
-	CPUSeen int
-	Used    linux.Usage
-	Trips   *Percentiles
-}
-
-// SideCommand is the gorun command that calls RunSide.
-const SideCommand = "pair-side"
-
-// RunSide is the main function of one of the two processes. It pins every thread of the process.
-func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
-	var args csrc.WorkArgs
-	cpus := func(s side) cpuset.Set { return cpuset.Of(s.CPU) }
-	return process.Serve(ctx, in, out, cpus, func(s side) (err error) {
-		args = csrc.WorkArgs{Work: s.Work, Loops: s.Loops, First: s.First, In: process.FirstFD, Out: process.FirstFD + 1}
-		args.Array, args.Words, err = process.Array(s.ArrayBytes, false)
-		return err
-	}, func(_ side, shared *csrc.Shared) (a sideAnswer, err error) {
-		args.Shared = shared
-		usage := linux.CountUsage()
-		r, err := csrc.Work(args)
-		if err != nil {
-			return a, err
-		}
-		used, err := usage()
-		return sideAnswer{
-			Loops: r.Loops, EndNS: r.EndNS, CPUSeen: r.CPU, Used: used, Trips: percentiles(r.Trips),
-		}, err
-	})
 }
 
 // percentiles returns the percentiles of round trips; nil if there are none.
@@ -98,20 +51,17 @@ func percentiles(trips []csrc.Latency) *Percentiles {
 // ready, if there is one, when both are ready to start. When ctx ends, the sample is partial.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	work, _ := catalog.Find(Works, "work", c.Work)
-	members := make([]process.Member, 2)
+	var tasks []process.Task
 	for i, cpu := range []int{c.A, c.B} {
-		members[i] = process.Member{CPUs: cpuset.Of(cpu), Member: child.Member{
-			Name:    fmt.Sprintf("the process on CPU %d", cpu),
-			Request: side{CPU: cpu, First: i == 0, Work: c.Work, Loops: c.Loops, ArrayBytes: c.ArrayBytes},
-		}}
-	}
-	if err := connect(&members[0], &members[1]); err != nil {
-		return s, err
+		tasks = append(tasks, process.Task{
+			Name: fmt.Sprintf("the process on CPU %d", cpu), CPUs: cpuset.Of(cpu), First: i == 0 && work.Talks, Work: c.Work, Loops: c.Loops,
+			ArrayBytes: c.ArrayBytes,
+		})
 	}
 	var pids []int
 	var intervals func() []Interval
-	done, err := process.RunGroup[sideAnswer](ctx, self, SideCommand, members, func(started []int) error {
-		pids = slices.Clone(started)
+	done, err := process.Run(ctx, self, tasks, func(started []int) error {
+		pids = started
 		if c.Interval > 0 {
 			intervals = watch(pids, c.Interval)
 		}
@@ -124,8 +74,8 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	if intervals != nil {
 		parts = intervals()
 	}
-	if err != nil && ctx.Err() != nil {
-		done.Answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they ended before they started the work
+	if err != nil && ctx.Err() != nil { // they ended before they started the work
+		done.Answers, err = []process.Answer{{Worked: csrc.WorkResult{CPU: -1}}, {Worked: csrc.WorkResult{CPU: -1}}}, nil
 	}
 	if err != nil {
 		return s, err
@@ -133,22 +83,8 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	return c.sample(work.Talks, done, pids, parts), nil
 }
 
-// connect connects two processes by a pipe in each direction.
-func connect(a, b *process.Member) error {
-	toB, fromA, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	toA, fromB, err := os.Pipe()
-	if err != nil {
-		return errors.Join(err, toB.Close(), fromA.Close())
-	}
-	a.Files, b.Files = []*os.File{toA, fromA}, []*os.File{toB, fromB}
-	return nil
-}
-
 // sample returns a sample with the processes' results; pids is empty if they ended before they started.
-func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, intervals []Interval) (s result.Sample) {
+func (c Cell) sample(talks bool, of process.Done, pids []int, intervals []Interval) (s result.Sample) {
 	v := Figures{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops, Intervals: intervals}
 	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", c.A, c.B)
 	rate := func(loops uint64, seconds float64) float64 {
@@ -160,26 +96,27 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 	done, least := uint64(0), c.Loops
 	var used linux.Usage // of both processes
 	s.Placement.Add(of.Checked, of.Mismatches)
+	s.Quality.Signals.StoppedSeconds = of.Stopped
 	for i, a := range of.Answers {
-		cpu := []int{c.A, c.B}[i]
-		seconds := max(0, (time.Duration(a.EndNS) - of.Start).Seconds())
+		cpu, r := []int{c.A, c.B}[i], a.Worked
+		seconds := max(0, (time.Duration(r.EndNS) - of.Start).Seconds())
 		v.Processes = append(v.Processes, Process{
-			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.Used.UserSeconds,
-			SystemSeconds: a.Used.SystemSeconds, CallsPerSecond: rate(a.Loops, seconds),
+			CPU: cpu, CPUSeen: r.CPU, Loops: r.Loops, RealSeconds: seconds, UserSeconds: a.Used.UserSeconds,
+			SystemSeconds: a.Used.SystemSeconds, CallsPerSecond: rate(r.Loops, seconds),
 		})
 		if i < len(pids) {
 			v.Processes[i].PID = pids[i]
 		}
-		done += a.Loops
-		least = min(least, a.Loops)
+		done += r.Loops
+		least = min(least, r.Loops)
 		s.Seconds = max(s.Seconds, seconds)
 		used = used.Add(a.Used)
-		s.Partial = s.Partial || a.Loops < c.Loops
-		s.Placement.Check(a.CPUSeen < 0 || a.CPUSeen == cpu, "the process of CPU %d ended on CPU %d", cpu, a.CPUSeen)
+		s.Partial = s.Partial || r.Loops < c.Loops
+		s.Placement.Check(r.CPU < 0 || r.CPU == cpu, "the process of CPU %d ended on CPU %d", cpu, r.CPU)
 	}
 	if talks {
-		done = of.Answers[0].Loops
-		v.RoundTrip = of.Answers[0].Trips
+		done = of.Answers[0].Worked.Loops
+		v.RoundTrip = percentiles(of.Answers[0].Worked.Trips)
 	}
 	measure.Used(&s, used)
 	v.CallsPerSecond = rate(done, s.Seconds)

@@ -18,12 +18,9 @@ import (
 	"gorun/internal/topology"
 )
 
-// asSide is the name under which the test binary runs as one of the two processes.
-const asSide = "side"
-
 func TestMain(m *testing.M) {
 	processtest.Main(m, map[string]func(context.Context) error{
-		asSide: func(ctx context.Context) error { return RunSide(ctx, os.Stdin, os.Stdout) },
+		process.Command: func(ctx context.Context) error { return process.Work(ctx, os.Stdin, os.Stdout) },
 	})
 }
 
@@ -38,7 +35,7 @@ func TestMeasure(t *testing.T) {
 					CPUPair: topology.CPUPair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
 					Work:    work.Name, Loops: loops, ArrayBytes: 999,
 				}
-				s, err := r.measure(t.Context(), processtest.Self(asSide), func(pids []int) error {
+				s, err := r.measure(t.Context(), processtest.Self(), func(pids []int) error {
 					processtest.RequireAffinity(t, pids[0], cpuset.Of(cpus.First()))
 					processtest.RequireAffinity(t, pids[1], cpuset.Of(cpu))
 					return nil
@@ -91,7 +88,7 @@ func TestMeasurePairCutShort(t *testing.T) {
 			r := Cell{
 				CPUPair: topology.CPUPair{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
 			}
-			s, err := r.measure(ctx, processtest.Self(asSide), func([]int) error {
+			s, err := r.measure(ctx, processtest.Self(), func([]int) error {
 				cancel()
 				return nil
 			})
@@ -106,7 +103,7 @@ func TestMeasurePairCutBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cpu := processtest.CPUs(t).First()
-	s, err := Cell{CPUPair: topology.CPUPair{A: cpu, B: cpu}, Work: "syscall", Loops: 1}.measure(ctx, processtest.Self(asSide),
+	s, err := Cell{CPUPair: topology.CPUPair{A: cpu, B: cpu}, Work: "syscall", Loops: 1}.measure(ctx, processtest.Self(),
 		func([]int) error { return nil })
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
@@ -120,10 +117,10 @@ func TestPairSampleMismatch(t *testing.T) {
 	used := linux.Usage{
 		UserSeconds: 1, SystemSeconds: 2, VoluntarySwitches: 3, InvoluntarySwitches: 4, MinorFaults: 5, MajorFaults: 6,
 	}
-	answers := []sideAnswer{
-		{Loops: 10, EndNS: 3e9, CPUSeen: 1, Used: used}, {Loops: 9, EndNS: 2e9, CPUSeen: 5, Used: used},
+	answers := []process.Answer{
+		{Worked: csrc.WorkResult{Loops: 10, EndNS: 3e9, CPU: 1}, Used: used}, {Worked: csrc.WorkResult{Loops: 9, EndNS: 2e9, CPU: 5}, Used: used},
 	}
-	s := r.sample(false, process.Done[sideAnswer]{
+	s := r.sample(false, process.Done{
 		Answers: answers, Start: time.Second, Checked: 3, Mismatches: []string{"it was elsewhere"},
 	}, []int{41, 42}, nil)
 	assert.Equal(t, 2.0, s.Seconds)

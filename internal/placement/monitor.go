@@ -27,19 +27,7 @@ type Thread struct {
 	Name string // its name in a mismatch; "": the only one of its process
 	TID  int
 	Setting
-	Idle bool // it sleeps: the kernel moves it to its CPU when it wakes up
 	Free bool // its process may change its own setting, which is not a mismatch
-}
-
-// Process returns what to watch of a process that works on one thread: that one, and the main thread, which other programs move
-// when they place the process by its PID.
-func Process(pid int, working Thread) []Thread {
-	if working.TID == pid {
-		return []Thread{working}
-	}
-	idle := working
-	idle.TID, idle.Idle = pid, true
-	return []Thread{working, idle}
 }
 
 // Monitor reads back the settings of threads at its start, every Period, and at its end. If a thread has one CPU and
@@ -77,7 +65,7 @@ func watch(m *Monitor, threads []Thread) *Monitor {
 			continue
 		}
 		w := m.add(t)
-		if !t.CPUs.Empty() && t.CPUs.First() == t.CPUs.Last() && !t.Idle && !t.Free {
+		if !t.CPUs.Empty() && t.CPUs.First() == t.CPUs.Last() && !t.Free {
 			w.migrations = migrations(t.TID)
 		}
 	}

@@ -140,10 +140,10 @@ func (s *Setting) Apply(tid int) error {
 	return nil
 }
 
-// Give applies the setting to the calling thread, to which the goroutine must be locked, and reads each property back. An error
-// means that the kernel refused one; a mismatch, that it accepted one and did not apply it.
+// Give gives the calling thread, to which the goroutine must be locked, the properties that it does not have yet, and reads each
+// back. An error means that the kernel refused one; a mismatch, that it accepted one and did not apply it.
 func (s *Setting) Give() (checked int, mismatches []string, err error) {
-	if err := s.Apply(0); err != nil {
+	if err := s.setMissing(0); err != nil {
 		return 0, nil, err
 	}
 	differences, err := s.ReadBack(0)

@@ -1,16 +1,19 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,56 +30,43 @@ import (
 
 // Names by which the test binary runs as a helper process of these tests.
 const (
-	asWorker = "worker" // makes system calls on its CPU
-	asParent = "parent" // starts a group and waits to be killed
-	asMute   = "mute"   // reports ready, and dies when released
-	asDeaf   = "deaf"   // reports ready, and never ends
+	asParent = "parent" // starts copies and waits to be killed
+	asMute   = "mute"   // gets ready, and fails when released
+	asDeaf   = "deaf"   // gets ready, and never ends
 )
 
 func TestMain(m *testing.M) {
 	processtest.Main(m, map[string]func(context.Context) error{
-		asWorker: work,
+		Command:  func(ctx context.Context) error { return Work(ctx, os.Stdin, os.Stdout) },
 		asParent: parent,
 		asMute: func(context.Context) error {
-			fmt.Println("{}")
-			fmt.Fprintln(os.Stderr, "gone")
-			return errors.New("mute")
+			_, err := csrc.Work(csrc.WorkArgs{Work: "syscall", Shared: waitHere()})
+			return cmp.Or(err, errors.New("gone"))
 		},
 		asDeaf: func(context.Context) error {
-			fmt.Println("{}")
+			signal.Ignore(syscall.SIGTERM)
+			_, _ = csrc.Work(csrc.WorkArgs{Work: "syscall", Shared: waitHere()})
 			select {}
 		},
 	})
 }
 
-// task is a worker's request, and report its answer.
-type (
-	task struct {
-		CPU   int
-		Loops uint64
+// waitHere returns the memory of a copy.
+func waitHere() *csrc.Shared {
+	memory, err := linux.MapShared(os.NewFile(sharedFD, "shared"), csrc.SharedBytes)
+	if err != nil {
+		panic(err)
 	}
-	report struct{ Loops uint64 }
-)
-
-// work is the main function of a worker.
-func work(ctx context.Context) error {
-	return Serve(ctx, os.Stdin, os.Stdout, func(t task) cpuset.Set { return cpuset.Of(t.CPU) }, func(task) error { return nil },
-		func(t task, shared *csrc.Shared) (report, error) {
-			r, err := csrc.Work(csrc.WorkArgs{Work: "syscall", Loops: t.Loops, Shared: shared})
-			return report{r.Loops}, err
-		})
+	return csrc.SharedAt(unsafe.Pointer(unsafe.SliceData(memory)))
 }
 
-// endless returns members whose work would take weeks.
-func endless(cpu int, n int) []Member {
-	members := make([]Member, n)
-	for i := range members {
-		members[i] = Member{
-			Member: child.Member{Name: fmt.Sprintf("member %d", i), Request: task{CPU: cpu, Loops: 1 << 50}},
-			CPUs:   cpuset.Of(cpu),
-		}
+// endless returns tasks that would take weeks.
+func endless(cpu int, n int) []Task {
+	tasks := make([]Task, n)
+	for i := range tasks {
+		tasks[i] = Task{Name: fmt.Sprintf("member %d", i), CPUs: cpuset.Of(cpu), Work: "syscall", Loops: 1 << 50}
 	}
-	return members
+	return tasks
 }
 
 // parent starts processes, prints their PIDs, and waits to be killed.
@@ -85,7 +75,7 @@ func parent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 3), func(pids []int) error {
+	_, err = Run(ctx, processtest.Self(), endless(cpus.First(), 3), func(pids []int) error {
 		for _, pid := range pids {
 			fmt.Println(pid)
 		}
@@ -99,7 +89,7 @@ func parent(ctx context.Context) error {
 func TestGroupDiesWithParent(t *testing.T) {
 	processtest.CPUs(t)
 	process := exec.Command("/proc/self/exe")
-	process.Args = []string{asParent}
+	process.Args = []string{"gorun", asParent}
 	out, err := process.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, process.Start())
@@ -134,7 +124,7 @@ func TestGroupMemberDies(t *testing.T) {
 		"member 1 ended before its time: killed by SIGKILL": func() error { return syscall.Kill(started[1], syscall.SIGKILL) },
 		"not now": func() error { return refused },
 	} {
-		_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpu, 3), func(pids []int) error {
+		_, err := Run(t.Context(), processtest.Self(), endless(cpu, 3), func(pids []int) error {
 			started = pids
 			return ready()
 		})
@@ -143,17 +133,12 @@ func TestGroupMemberDies(t *testing.T) {
 			assert.False(t, tests.Alive(pid))
 		}
 	}
-	_, err := workers(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
-	require.EqualError(t, err, "member 0 ended before its time: gone")
+	_, err := Run(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
+	require.EqualError(t, err, "member 0: gone")
 
-	_, err = workers(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
-	require.ErrorContains(t, err, "start member 0: ")
+	_, err = Run(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
+	require.ErrorContains(t, err, "start /none: ")
 	assert.ErrorIs(t, err, os.ErrNotExist)
-}
-
-// workers start a group.
-func workers(ctx context.Context, c child.Self, members []Member, ready func([]int) error) (Done[report], error) {
-	return RunGroup[report](ctx, c, "work", members, ready)
 }
 
 // A process that ignores the end is killed.
@@ -172,7 +157,7 @@ func TestGroupKills(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			var started []int
-			_, err := workers(ctx, self, endless(cpu, 1), func(pids []int) error {
+			_, err := Run(ctx, self, endless(cpu, 1), func(pids []int) error {
 				started = pids
 				return end(cancel)
 			})
@@ -192,7 +177,7 @@ func TestGroupIsWatched(t *testing.T) {
 	tests.Await(t, "mismatch", func() bool { // again, for longer, if no look fell into the time of the change
 		pause += placement.Period
 		ctx, cancel := context.WithCancel(t.Context())
-		done, err := workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 2), func(pids []int) error {
+		done, err := Run(ctx, processtest.Self(), endless(cpus.First(), 2), func(pids []int) error {
 			go func() {
 				defer cancel()
 				assert.NoError(t, linux.SetAffinity(pids[1], cpus))
@@ -212,7 +197,7 @@ func TestGroupIsWatched(t *testing.T) {
 // A process that cannot run on its CPUs reports an error.
 func TestGroupElsewhere(t *testing.T) {
 	processtest.CPUs(t)
-	_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpuset.Max, 1), func([]int) error { return nil })
+	_, err := Run(t.Context(), processtest.Self(), endless(cpuset.Max, 1), func([]int) error { return nil })
 	require.ErrorContains(t, err, "member 0: ")
 	assert.NotEmpty(t, hint.Of(err))
 }
@@ -223,7 +208,7 @@ func TestGroupCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	_, err := workers(ctx, processtest.Self(asWorker), endless(cpu, 1), func([]int) error { return nil })
+	_, err := Run(ctx, processtest.Self(), endless(cpu, 1), func([]int) error { return nil })
 	require.ErrorIs(t, err, reason)
 }
 
@@ -235,22 +220,18 @@ func TestGroupClosesFiles(t *testing.T) {
 		require.NoError(t, err)
 		return len(files)
 	}
-	// start starts processes that each inherit a separate file.
-	start := func(name string) error {
-		members := endless(cpu, 2)
-		for i := range members {
-			file, err := os.Open(os.DevNull)
-			require.NoError(t, err)
-			members[i].Request, members[i].Files = task{cpu, 3}, []*os.File{file}
+	start := func(name ...string) error {
+		tasks := endless(cpu, 2)
+		for i := range tasks {
+			tasks[i].Loops = 3
 		}
-		_, err := workers(t.Context(), processtest.Self(name), members, func([]int) error { return nil })
+		_, err := Run(t.Context(), processtest.Self(name...), tasks, nil)
 		return err
 	}
-	require.NoError(t, start(asWorker)) // opens the files that Go keeps open
+	require.NoError(t, start()) // opens the files that Go keeps open
 	before := open()
-	for _, name := range []string{asWorker, asMute} {
-		assert.Equal(t, name != asWorker, start(name) != nil, name)
-	}
+	require.NoError(t, start())
+	require.Error(t, start(asMute))
 	assert.Equal(t, before, open())
 }
 

@@ -14,27 +14,45 @@ import (
 
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
+	"gorun/internal/launch"
 	"gorun/internal/linux"
 	"gorun/internal/tests"
 )
 
-// Main runs the tests; or, where the binary was started under one of the names, what that stands for.
+// Main runs the tests; or, where the binary was started as gorun or under one of the names, what that stands for.
 func Main(m *testing.M, processes map[string]func(ctx context.Context) error) {
-	run := processes[os.Args[0]]
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	var err error
+	name, command := "", ""
+	if len(os.Args) > 1 {
+		name, command = os.Args[1], os.Args[len(os.Args)-1]
+	}
+	run := processes[name]
 	if run == nil {
+		run = processes[command]
+	}
+	switch {
+	case len(os.Args) > 2 && os.Args[len(os.Args)-2] == launch.SupervisorCommand:
+		err = launch.Supervise(os.Args[len(os.Args)-1:])
+	case run != nil:
+		err = run(ctx)
+	default:
+		stop()
 		os.Exit(m.Run())
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	err := run(ctx)
 	stop() // as in gorun: the end of one process does not end the others
 	if err != nil {
+		child.Report(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// Self is the test binary under one of its names. It is not killed for being slow to end.
-func Self(name string) child.Self {
-	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ(), Patience: tests.Hang}
+// self is the path of the test binary.
+const self = "/proc/self/exe"
+
+// Self is the test binary as gorun or, with a name, as what that stands for. It is not killed for being slow to end.
+func Self(name ...string) child.Self {
+	return child.Self{Path: self, Argv: append([]string{"gorun"}, name...), Env: os.Environ(), Patience: tests.Hang}
 }
 
 // CPUs returns the CPUs of this process.
