@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -205,7 +203,7 @@ type running struct {
 	files    [][]*os.File  // of each copy
 	theirs   []*os.File    // those of the files that this process does not need itself
 	tails    [][2]*tail    // of each copy: what it writes to stdout and to stderr
-	limit    *limit
+	settle   func()        // nothing changes files in memory any more
 }
 
 // supervisor is the process between this one and commands.
@@ -266,15 +264,12 @@ func samePlace(a, b int) bool {
 
 // open makes the pipes.
 func (c Command) open() (r *running, err error) {
-	r = &running{patience: cmp.Or(c.Self.Patience, child.Patience), over: make(chan struct{})}
+	r = &running{patience: cmp.Or(c.Self.Patience, child.Patience), over: make(chan struct{}), settle: func() {}}
 	defer func() {
 		if err != nil {
 			r.close()
 		}
 	}()
-	if c.InMemory {
-		r.limit = newLimit(c.Keep)
-	}
 	for _, of := range c.copies() {
 		files, tails, err := r.openFor(c, of)
 		r.files, r.tails = append(r.files, files), append(r.tails, tails)
@@ -282,9 +277,8 @@ func (c Command) open() (r *running, err error) {
 			return r, err
 		}
 	}
-	if r.limit != nil {
-		r.limit.begun = true
-		go r.limit.run()
+	if c.InMemory {
+		r.settle = limit(r.tails)
 	}
 	return r, nil
 }
@@ -309,8 +303,7 @@ func (r *running) openFor(c Command, of Copy) (files []*os.File, tails [2]*tail,
 			}
 			// Each write is at the end of the file, also after it was emptied.
 			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, files[1+i].Fd(), syscall.F_SETFL, syscall.O_APPEND)
-			tails[i] = &tail{from: files[1+i], keep: c.Keep, limit: r.limit}
-			r.limit.tails = append(r.limit.tails, tails[i])
+			tails[i] = &tail{from: files[1+i], keep: c.Keep}
 			continue
 		}
 		from, to, err := os.Pipe()
@@ -328,7 +321,7 @@ func (r *running) close() {
 	for _, f := range r.theirs {
 		f.Close() // closed ones are harmless
 	}
-	r.limit.stop()
+	r.settle()
 	for _, tails := range r.tails {
 		for _, t := range tails {
 			if t != nil {
@@ -425,6 +418,7 @@ func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 		err = r.answers.Decode(&a)
 	}
 	close(r.over)
+	r.settle()
 	ran := err == nil && a.Failure == ""
 	left = c.Leaves != nil && ran
 	var status syscall.WaitStatus
@@ -529,120 +523,3 @@ var typed = []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, s
 
 // dying is the time that killed processes have to end. Tests, which run on machines of any speed, set a longer one.
 var dying = child.Patience
-
-// tail reads a pipe and keeps its end, or keeps what was last written to a file in memory.
-type tail struct {
-	from  *os.File
-	shown *os.File // gets all of it; nil: not shown
-	keep  int
-	kept  []byte
-	over  chan struct{} // closed when all is read
-	limit *limit        // of a file in memory; nil: it is a pipe
-	lost  bool          // more was written to a file in memory than is kept
-}
-
-// limit empties files in memory while they are larger than what is kept.
-type limit struct {
-	tails []*tail
-	keep  int
-	begun bool
-	ended chan struct{} // closed when nothing is written any more
-	over  chan struct{} // closed when none is emptied any more
-	once  sync.Once
-}
-
-func newLimit(keep int) *limit {
-	return &limit{keep: keep, ended: make(chan struct{}), over: make(chan struct{})}
-}
-
-func (l *limit) run() {
-	defer close(l.over)
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for over := false; !over; {
-		select {
-		case <-look.C:
-		case <-l.ended:
-			over = true
-		}
-		for _, t := range l.tails {
-			info, err := t.from.Stat()
-			t.lost = t.lost || err != nil || info.Size() > int64(l.keep)
-			if !over && err == nil && info.Size() > int64(l.keep) {
-				_ = t.from.Truncate(0)
-			}
-		}
-	}
-}
-
-// stop ends run.
-func (l *limit) stop() {
-	if l != nil && l.begun {
-		l.once.Do(func() { close(l.ended) })
-		<-l.over
-	}
-}
-
-func (t *tail) read() {
-	_, err := io.Copy(t, t.from) // an error also means the end
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		close(t.over)
-		return
-	}
-	// What the command itself wrote is in the pipe. What its processes write later is read too, so that they can write.
-	_ = t.from.SetReadDeadline(time.Time{})
-	if pipe, err := t.from.SyscallConn(); err == nil {
-		_ = pipe.Read(func(fd uintptr) bool {
-			text := make([]byte, pipeSize)
-			if n, _ := syscall.Read(int(fd), text); n > 0 {
-				_, _ = t.Write(text[:n])
-			}
-			return true
-		})
-	}
-	close(t.over)
-	_, _ = io.Copy(io.Discard, t.from)
-}
-
-// pipeSize is how much a pipe holds at once (pipe(7)).
-const pipeSize = 1 << 16
-
-// Write keeps the last bytes. If the reader of the shown output has exited, it returns an error, so that the command's
-// pipe breaks.
-func (t *tail) Write(p []byte) (int, error) {
-	if t.shown != nil {
-		if _, err := t.shown.Write(p); err != nil {
-			return 0, errors.Join(err, t.from.Close())
-		}
-	}
-	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*t.keep {
-		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.keep:]...)
-	}
-	return len(p), nil
-}
-
-// end returns the last bytes when all writers have closed the pipe, or after some patience: a process that outlived a
-// killed supervisor may hold it open. If the command left processes, it returns what is there.
-func (t *tail) end(left bool) []byte {
-	if t == nil {
-		return nil
-	}
-	if t.limit != nil {
-		t.limit.stop()
-		info, err := t.from.Stat()
-		if err == nil {
-			t.kept = make([]byte, min(info.Size(), int64(t.keep)))
-			_, err = t.from.ReadAt(t.kept, info.Size()-int64(len(t.kept)))
-		}
-		t.lost = t.lost || err != nil
-		return t.kept
-	}
-	deadline := time.Now()
-	if !left {
-		deadline = deadline.Add(dying)
-	}
-	_ = t.from.SetReadDeadline(deadline)
-	<-t.over
-	return t.kept[max(0, len(t.kept)-t.keep):]
-}
