@@ -53,6 +53,11 @@ func checkCompared(run *result.Run) error {
 			return fmt.Errorf("the %s, %v, is not between 0 and 1", share.name, share.value)
 		}
 	}
+	for _, figure := range append(m.Figures, result.JudgedColumn{Better: m.Better}) {
+		if !slices.Contains([]string{"", result.Lower, result.Higher}, figure.Better) {
+			return fmt.Errorf("%q does not say which of two figures is better, %s or %s", figure.Better, result.Lower, result.Higher)
+		}
+	}
 	for i := range run.Cells {
 		if against := run.Against(i); against < 0 || against >= cells || run.Against(against) != against {
 			return fmt.Errorf("cell %d is compared with cell %d, which is not a baseline", i, against)
