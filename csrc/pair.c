@@ -12,12 +12,12 @@ enum {
 	PATIENCE = 1 << 14, /* looks, about 10 us, before the CPU is yielded: the other side may need it */
 };
 
-static void futex_wait(uint32_t *word, uint32_t value)
+void gorun_futex_wait(uint32_t *word, uint32_t value)
 {
 	syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0); /* after any error, look again */
 }
 
-static void futex_wake(uint32_t *word)
+void gorun_futex_wake(uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -26,16 +26,16 @@ void gorun_shared_open(struct gorun_shared *shared)
 {
 	shared->start = gorun_now(CLOCK_MONOTONIC);
 	__atomic_store_n(&shared->open, 1, __ATOMIC_RELEASE);
-	futex_wake(&shared->open);
+	gorun_futex_wake(&shared->open);
 }
 
 void gorun_shared_stop(struct gorun_shared *shared)
 {
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&shared->open, 1, __ATOMIC_RELEASE);
-	futex_wake(&shared->open);
+	gorun_futex_wake(&shared->open);
 	__atomic_add_fetch(&shared->turn, 2, __ATOMIC_ACQ_REL); /* a side that has just looked must not fall asleep */
-	futex_wake(&shared->turn);
+	gorun_futex_wake(&shared->turn);
 }
 
 int64_t gorun_shared_wait(struct gorun_shared *shared)
@@ -44,7 +44,7 @@ int64_t gorun_shared_wait(struct gorun_shared *shared)
 		return gorun_now(CLOCK_MONOTONIC);
 	__atomic_add_fetch(&shared->waiting, 1, __ATOMIC_ACQ_REL);
 	while (__atomic_load_n(&shared->open, __ATOMIC_ACQUIRE) == 0)
-		futex_wait(&shared->open, 0);
+		gorun_futex_wait(&shared->open, 0);
 	return gorun_stopped(&shared->stop) ? -1 : shared->start;
 }
 
@@ -190,7 +190,7 @@ static inline int give_shm(struct work *w, uint32_t turn)
 static inline int give_futex(struct work *w, uint32_t turn)
 {
 	give_shm(w, turn);
-	futex_wake(&w->args->shared->turn);
+	gorun_futex_wake(&w->args->shared->turn);
 	return 0;
 }
 
@@ -201,7 +201,7 @@ static inline int take_futex(struct work *w, uint32_t turn)
 	while ((now = __atomic_load_n(&w->args->shared->turn, __ATOMIC_ACQUIRE)) != turn) {
 		if (gorun_stopped(w->stop))
 			return -ECANCELED;
-		futex_wait(&w->args->shared->turn, now);
+		gorun_futex_wait(&w->args->shared->turn, now);
 	}
 	return 0;
 }

@@ -18,6 +18,10 @@ struct gorun_shared {
 	char after[124];
 };
 
+/* Sleeps while the word has the value, or wakes all that do (futex(2)). A sleeper may wake early. */
+void gorun_futex_wait(uint32_t *word, uint32_t value);
+void gorun_futex_wake(uint32_t *word);
+
 /* Releases all that wait, and all that arrive later. */
 void gorun_shared_open(struct gorun_shared *shared);
 

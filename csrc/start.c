@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,7 +20,7 @@ __attribute__((constructor)) static void before_go(void)
 
 size_t gorun_start_bytes(int processes)
 {
-	return sizeof(struct gorun_start) + (size_t)processes * sizeof(int32_t);
+	return sizeof(struct gorun_start) + (size_t)processes * sizeof(struct gorun_started);
 }
 
 struct gorun_start *gorun_start_new(int processes)
@@ -27,11 +28,6 @@ struct gorun_start *gorun_start_new(int processes)
 	void *memory = mmap(NULL, gorun_start_bytes(processes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
-}
-
-int gorun_start_failed(const struct gorun_start *start, int number)
-{
-	return start->failed[number];
 }
 
 /* Gives caught signals their default actions, as execve(2) would: the handlers are for this process alone. */
@@ -62,19 +58,38 @@ static int take_files(const int *files, int count)
 	return 0;
 }
 
-/* The rest of the forked process. Only functions that are safe in a signal handler are called (fork(2)). */
-static void become(struct gorun_start *start, const struct gorun_start_args *args, pid_t parent, const sigset_t *signals)
+/* What the forked process needs. */
+struct beginning {
+	struct gorun_start *start;
+	const struct gorun_start_args *args;
+	pid_t parent;
+	sigset_t signals;
+};
+
+/* Tells those that wait for it the PID of a process. */
+static void forked(struct gorun_started *process, pid_t pid)
 {
+	__atomic_store_n(&process->pid, (uint32_t)pid, __ATOMIC_RELEASE);
+	gorun_futex_wake(&process->pid);
+}
+
+/* The rest of the forked process. Only functions that are safe in a signal handler are called (fork(2)). */
+static int become(void *argument)
+{
+	const struct beginning *b = argument;
+	const struct gorun_start_args *args = b->args;
+	struct gorun_started *own = &b->start->processes[args->number];
 	int failed;
 
 	forget_handlers();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
+	if (getppid() != b->parent)
 		_exit(127);
 	failed = take_files(args->files, args->file_count);
 	setrlimit(RLIMIT_NOFILE, &open_files);
-	pthread_sigmask(SIG_SETMASK, signals, NULL);
-	if (gorun_shared_wait(&start->gate) < 0)
+	pthread_sigmask(SIG_SETMASK, &b->signals, NULL);
+	forked(own, getpid());
+	if (gorun_shared_wait(&b->start->gate) < 0)
 		_exit(127);
 	if (failed == 0) {
 		execve(args->path, args->argv, args->env);
@@ -84,22 +99,36 @@ static void become(struct gorun_start *start, const struct gorun_start_args *arg
 		execve("/bin/sh", args->shell, args->env);
 		failed = errno;
 	}
-	start->failed[args->number] = failed;
+	own->failed = failed;
 	_exit(127);
 }
 
-pid_t gorun_start_fork(struct gorun_start *start, const struct gorun_start_args *args)
+void gorun_start_run(struct gorun_start *start, const struct gorun_start_args *args)
 {
-	pid_t parent = getpid(), pid;
-	sigset_t all, before;
+	enum { STACK = 1 << 15 };
+	char stack[STACK] __attribute__((aligned(16)));
+	struct beginning b = { .start = start, .args = args, .parent = getpid() };
+	struct gorun_started *own = &start->processes[args->number];
+	sigset_t all;
+	pid_t pid;
 	int err;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid = fork();
+	pthread_sigmask(SIG_SETMASK, &all, &b.signals);
+	pid = clone(become, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &b);
 	err = errno;
-	if (pid == 0)
-		become(start, args, parent, &before);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return pid < 0 ? -err : pid;
+	pthread_sigmask(SIG_SETMASK, &b.signals, NULL);
+	if (pid < 0)
+		own->failed = err;
+	if (own->pid == 0) /* there is none, or it was killed at once */
+		forked(own, pid);
+}
+
+pid_t gorun_start_forked(struct gorun_start *start, int number)
+{
+	struct gorun_started *process = &start->processes[number];
+
+	while (__atomic_load_n(&process->pid, __ATOMIC_ACQUIRE) == 0)
+		gorun_futex_wait(&process->pid, 0);
+	return (pid_t)process->pid < 0 ? -process->failed : (pid_t)process->pid;
 }

@@ -15,10 +15,11 @@ import (
 	"unsafe"
 )
 
-// Start starts programs that begin at the same time: Fork forks each, and Open lets all of them go.
+// Start starts programs that begin at the same time: Run forks each, and Open lets all of them go.
 type Start struct {
 	c         *C.struct_gorun_start
 	processes int
+	sleeping  atomic.Int32 // calls of Run
 }
 
 // Program is what a process of a Start becomes.
@@ -34,12 +35,13 @@ func NewStart(processes int) (*Start, error) {
 	if c == nil {
 		return nil, os.NewSyscallError("mmap", err)
 	}
-	return &Start{c, processes}, nil
+	return &Start{c: c, processes: processes}, nil
 }
 
-// Fork forks the calling thread, which must be locked. The new process has the thread's setting, dies with the thread, and waits for
-// Open before it becomes the program. A file that the kernel does not know how to run is run by /bin/sh, as execvp(3) does.
-func (s *Start) Fork(number int, p Program) (pid int, err error) {
+// Run forks the calling thread, which must be locked. The new process has the thread's setting, dies with the thread, and waits for
+// Open before it becomes the program. A file that the kernel does not know how to run is run by /bin/sh, as execvp(3) does. The thread
+// sleeps until the process has become the program, or has ended; before that, forked is called with its PID, or with an error.
+func (s *Start) Run(number int, p Program, forked func(pid int, err error)) {
 	path := C.CString(p.Path)
 	defer C.free(unsafe.Pointer(path))
 	shell := append([]string{"/bin/sh", p.Path}, p.Argv[min(1, len(p.Argv)):]...)
@@ -62,14 +64,23 @@ func (s *Start) Fork(number int, p Program) (pid int, err error) {
 		pinned.Pin(&files[0])
 		a.files = &files[0]
 	}
+	s.sleeping.Add(1)
+	defer s.sleeping.Add(-1)
 	syscall.ForkLock.Lock() // no descriptor is open and not yet closed on exec
-	got := C.gorun_start_fork(s.c, &a)
-	syscall.ForkLock.Unlock()
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		pid := int(C.gorun_start_forked(s.c, a.number))
+		syscall.ForkLock.Unlock()
+		if pid < 0 {
+			forked(0, os.NewSyscallError("fork", syscall.Errno(-pid)))
+			return
+		}
+		forked(pid, nil)
+	}()
+	C.gorun_start_run(s.c, &a)
+	<-told
 	runtime.KeepAlive(p.Files)
-	if got < 0 {
-		return 0, os.NewSyscallError("fork", syscall.Errno(-got))
-	}
-	return int(got), nil
 }
 
 // cStrings returns an array of C strings that ends with NULL.
@@ -96,11 +107,16 @@ func (s *Start) Open() { C.gorun_shared_open(&s.c.gate) }
 
 // Failed returns the error with which a process could not become its program, after its end; nil: it did.
 func (s *Start) Failed(number int) error {
-	if errno := C.gorun_start_failed(s.c, C.int(number)); errno != 0 {
+	processes := unsafe.Slice((*C.struct_gorun_started)(unsafe.Add(unsafe.Pointer(s.c), C.sizeof_struct_gorun_start)), s.processes)
+	if errno := processes[number].failed; errno != 0 {
 		return syscall.Errno(errno)
 	}
 	return nil
 }
 
-// Free releases the memory.
-func (s *Start) Free() { C.munmap(unsafe.Pointer(s.c), C.gorun_start_bytes(C.int(s.processes))) }
+// Free releases the memory, unless a process still uses it.
+func (s *Start) Free() {
+	if s.sleeping.Load() == 0 {
+		C.munmap(unsafe.Pointer(s.c), C.gorun_start_bytes(C.int(s.processes)))
+	}
+}

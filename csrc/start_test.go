@@ -15,8 +15,6 @@ import (
 
 // Processes wait for the gate, and then become their programs or have an error.
 func TestStart(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	start, err := csrc.NewStart(3)
 	require.NoError(t, err)
 	defer start.Free()
@@ -35,9 +33,16 @@ func TestStart(t *testing.T) {
 		{Path: "/none", Argv: []string{"none"}},
 	} {
 		p.Files = []*os.File{null, null, null, to}
-		pid, err := start.Fork(i, p)
-		require.NoError(t, err)
-		pids = append(pids, pid)
+		forked := make(chan int)
+		go func() {
+			runtime.LockOSThread() // the process ends with the thread at the latest
+			start.Run(i, p, func(pid int, err error) {
+				assert.NoError(t, err)
+				forked <- pid
+			})
+			<-t.Context().Done()
+		}()
+		pids = append(pids, <-forked)
 	}
 	require.NoError(t, to.Close())
 	tests.Await(t, "the processes at the gate", func() bool { return start.Waiting() == 3 })

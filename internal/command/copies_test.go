@@ -94,6 +94,7 @@ func TestResolveCopies(t *testing.T) {
 		r, err := resolve(t, m, append(args, "x")...)
 		require.NoError(t, err, c.args)
 		assert.Equal(t, c.want, r.Placement, c.args)
+		assert.Equal(t, len(c.cpus), r.Resources.Copies, c.args)
 		var cpus []string
 		for _, s := range r.Cells[0].Do.Copies {
 			cpus = append(cpus, s.CPUs.String())

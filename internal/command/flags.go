@@ -169,6 +169,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		m.CPUs = cpuset.Of(request.CPU)
 	}
 	counts, err := f.counts(m)
+	if counts != nil {
+		defer func() { r.Resources = experiment.Resources{Copies: slices.Max(counts), Less: "give fewer --copies"} }()
+	}
 	switch {
 	case err != nil:
 		return r, err

@@ -104,6 +104,7 @@ type Labels struct{ Method, Kernel, Dispatch, Split string }
 type Resources struct {
 	Threads      int    // of this process at the same time
 	GOMAXPROCS   int    // 0: the runtime's choice
+	Copies       int    // of the user's command at the same time
 	Processes    int    // of gorun's own processes at the same time
 	ProcessBytes uint64 // memory of each
 	Bytes        uint64 // additional memory, in total

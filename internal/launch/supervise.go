@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gorun/csrc"
+	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
@@ -127,7 +128,6 @@ func Supervise(args []string) error {
 		return err
 	}
 	catch(make(chan os.Signal, 1), passed) // never read: signals for the command come as messages
-	_, _ = os.FindProcess(os.Getpid())     // Go tries pidfds on a process of its own at their first use, which is not to be timed
 	requests := make(chan request)
 	go receive(conn, requests)
 	for n := 1; ; n++ {
@@ -142,7 +142,7 @@ func Supervise(args []string) error {
 			}
 		}
 		if a.Outcome, err = asked.supervise(started); err != nil {
-			a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
+			a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(child.Remedied(err)), ExitRefused
 			if e := new(ExitError); errors.As(err, &e) {
 				a.ExitCode = e.Code
 			}
@@ -235,14 +235,14 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
 	for i, c := range g.copies {
-		c.monitor = placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.Copies[i].Setting, Free: !r.Fixed})
+		c.monitor = placement.Watch(placement.Thread{TID: c.pid, Setting: r.Copies[i].Setting, Free: !r.Fixed})
 	}
 	go g.obey()
 	if gate != nil {
 		g.gather()
 		started(g.pids())
 		for _, c := range g.copies {
-			c.before, _ = linux.ProcessCPUTime(c.process.Pid) // every Linux has it
+			c.before, _ = linux.ProcessCPUTime(c.pid) // every Linux has it
 		}
 		began := time.Now()
 		g.opened.Store(&began)
@@ -272,7 +272,7 @@ type group struct {
 // copied is one command of a group.
 type copied struct {
 	name    string
-	process *os.Process
+	pid     int
 	monitor *placement.Monitor
 	wall    chan time.Duration // its wall time, at its end
 	ended   bool
@@ -297,20 +297,24 @@ func (g *group) start(o *Outcome) error {
 		if g.gate != nil {
 			c.name = cmp.Or(of.Name, fmt.Sprintf("copy %d", i)) + ": "
 		}
-		by := func(path string, argv []string) (err error) {
-			c.process, err = os.StartProcess(path, argv, &os.ProcAttr{Env: env, Files: own, Sys: linux.DieWithParent()})
-			return err
+		run := func(forked func(pid int, err error)) {
+			g.gate.Run(i, csrc.Program{Path: path, Argv: argv, Env: env, Files: own}, forked)
 		}
-		if g.gate != nil {
-			by = func(path string, argv []string) error {
-				pid, err := g.gate.Fork(i, csrc.Program{Path: path, Argv: argv, Env: env, Files: own})
-				if err == nil {
-					c.process, err = os.FindProcess(pid)
+		if g.gate == nil {
+			run = func(forked func(pid int, err error)) {
+				attributes := syscall.ProcAttr{Env: env, Sys: linux.DieWithParent()}
+				for _, f := range own {
+					attributes.Files = append(attributes.Files, f.Fd())
 				}
-				return err
+				pid := 0
+				err := execute(path, argv, func(path string, argv []string) (err error) {
+					pid, err = syscall.ForkExec(path, argv, &attributes)
+					return err
+				})
+				forked(pid, err)
 			}
 		}
-		if err := g.startOne(o, c, of.CommandSetting, func() error { return execute(path, argv, by) }); err != nil {
+		if err := g.startOne(o, c, of.CommandSetting, run); err != nil {
 			return err
 		}
 		g.copies = append(g.copies, c)
@@ -321,8 +325,8 @@ func (g *group) start(o *Outcome) error {
 // startOne starts a command from a thread that has the setting and lives until the group is over: the command dies with it.
 // The thread waits for the command's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
 // the wall time.
-func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func() error) error {
-	done := make(chan error)
+func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func(forked func(pid int, err error))) error {
+	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
 		if g.Migrations && g.gate == nil {
@@ -338,10 +342,12 @@ func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func() err
 			return
 		}
 		began := time.Now()
-		err = run()
-		done <- err
-		if err == nil {
-			_ = linux.AwaitEnd(c.process.Pid)
+		run(func(pid int, err error) {
+			c.pid = pid
+			done <- err
+		})
+		if c.pid != 0 {
+			_ = linux.AwaitEnd(c.pid)
 			if opened := g.opened.Load(); opened != nil {
 				began = *opened
 			}
@@ -365,7 +371,7 @@ func (g *group) gather() {
 // pids returns those of the copies.
 func (g *group) pids() (pids []int) {
 	for _, c := range g.copies {
-		pids = append(pids, c.process.Pid)
+		pids = append(pids, c.pid)
 	}
 	return pids
 }
@@ -392,7 +398,7 @@ func (g *group) signal(number syscall.Signal) {
 	defer g.mu.Unlock()
 	for _, c := range g.copies {
 		if !c.ended {
-			_ = c.process.Signal(number) // it may just have ended
+			_ = syscall.Kill(c.pid, number) // it may just have ended
 		}
 	}
 }
@@ -448,7 +454,6 @@ func (g *group) reap(o *Outcome, machine *placement.Monitor) error {
 		_, status, err := o.wait(pid, 0)
 		c.ended = true
 		g.mu.Unlock()
-		_ = c.process.Release()
 		o.SystemSeconds = max(0, o.SystemSeconds-c.before.Seconds()) // of the fork, in the kernel
 		e.Usage, e.MaxRSSBytes = o.Usage, o.MaxRSSBytes
 		o.Usage, o.MaxRSSBytes = before.Add(o.Usage), max(before.MaxRSSBytes, o.MaxRSSBytes)

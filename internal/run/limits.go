@@ -28,12 +28,15 @@ const (
 // be read, and ignores it.
 func enough(e Env, r experiment.Resources) (warnings []result.Warning, err error) {
 	need := linux.Need{
-		Others: r.Processes * processThreads,
+		Others: r.Processes*processThreads + r.Copies,
 		Bytes:  float64(r.Bytes) + float64(r.Processes)*float64(r.ProcessBytes+processBytes),
 	}
-	if r.Threads > 0 {
-		need.Threads = r.Threads + runtime.GOMAXPROCS(0) + runtimeThreads
-		allowThreads(r.Threads)
+	if need.Others > 0 {
+		need.Others += processThreads // of the supervisor, which also has a thread for each
+	}
+	if threads := max(r.Threads, r.Processes+r.Copies); threads > 0 {
+		need.Threads = threads + runtime.GOMAXPROCS(0) + runtimeThreads
+		allowThreads(threads)
 	}
 	if need == (linux.Need{}) {
 		return nil, nil

@@ -413,7 +413,7 @@ func (p *plan) add(r *row) {
 	to, of := &p.resources, r.need.Resources
 	to.Threads, to.GOMAXPROCS, to.Numbers, to.Less = max(to.Threads, of.Threads), of.GOMAXPROCS, of.Numbers, of.Less
 	to.Processes, to.ProcessBytes = max(to.Processes, of.Processes), max(to.ProcessBytes, of.ProcessBytes)
-	to.Bytes = max(to.Bytes, of.Bytes)
+	to.Bytes, to.Copies = max(to.Bytes, of.Bytes), max(to.Copies, of.Copies)
 }
 
 // warnEqual adds a warning for each cell that does the same on this machine as one before it.

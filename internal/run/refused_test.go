@@ -26,4 +26,7 @@ func TestRefusedThreadsAreCountedWithTheRuntimes(t *testing.T) {
 	require.Empty(t, warnings)
 	require.EqualError(t, err, "/sys/fs/cgroup/pids.max leaves room for 5 of the 12 threads that are needed")
 	assert.Regexp(t, "echo 27 > /sys/fs/cgroup/pids.max .*; or give fewer$", hint.Of(err))
+
+	_, err = enough(Env{Root: root}, experiment.Resources{Copies: 3}) // their supervisor has threads too
+	require.EqualError(t, err, "/sys/fs/cgroup/pids.max leaves room for 5 of the 26 threads that are needed")
 }
