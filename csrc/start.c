@@ -105,7 +105,7 @@ static int become(void *argument)
 
 void gorun_start_run(struct gorun_start *start, const struct gorun_start_args *args)
 {
-	enum { STACK = 1 << 15 };
+	enum { STACK = 1 << 14 };
 	char stack[STACK] __attribute__((aligned(16)));
 	struct beginning b = { .start = start, .args = args, .parent = getpid() };
 	struct gorun_started *own = &start->processes[args->number];

@@ -12,7 +12,6 @@ import (
 
 	"gorun/internal/bytesize"
 	"gorun/internal/child"
-	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
@@ -126,7 +125,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	c := Cell{
 		Processes: f.processes, Given: f.masks != "", Checks: f.checks, ArrayBytes: bytes, Passes: passes, Cold: f.cold,
 	}
-	if c.Masks, err = f.masksOn(m); err != nil {
+	each := strings.Trim(fmt.Sprint(m.CPUs.List()), "[]") // a CPU each
+	if c.Masks, err = m.Masks(cmp.Or(f.masks, each)); err != nil {
 		return r, hint.Flag("masks", f.masks, err)
 	}
 	spec := spec{
@@ -190,22 +190,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	return r, nil
-}
-
-// masksOn returns the masks of --masks on a machine, or one of each CPU.
-func (f *flags) masksOn(m experiment.Machine) (masks []cpuset.Set, err error) {
-	if f.masks == "" {
-		return each(m.CPUs.List()), nil
-	}
-	return m.Masks(f.masks)
-}
-
-// each returns a mask of each CPU.
-func each(cpus []int) (masks []cpuset.Set) {
-	for _, cpu := range cpus {
-		masks = append(masks, cpuset.Of(cpu))
-	}
-	return masks
 }
 
 // Order returns whether each of 2 × trials measurements is bound. Consecutive measurements form pairs of one bound

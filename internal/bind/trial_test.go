@@ -26,6 +26,14 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// each returns a mask of each CPU.
+func each(cpus []int) (masks []cpuset.Set) {
+	for _, cpu := range cpus {
+		masks = append(masks, cpuset.Of(cpu))
+	}
+	return masks
+}
+
 func trial(cpus []int, bound bool) Cell {
 	return Cell{Processes: 5, Masks: each(cpus), Bound: bound, Checks: 10_000, ArrayBytes: 8 * 1001, Passes: 7}
 }

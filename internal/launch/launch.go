@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -44,9 +43,18 @@ func (s CommandSetting) environ(env []string) []string {
 	if s.GOMAXPROCS == 0 {
 		return env
 	}
-	const variable = "GOMAXPROCS="
-	others := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, variable) })
-	return append(others, variable+strconv.Itoa(s.GOMAXPROCS))
+	return with(env, fmt.Sprintf("GOMAXPROCS=%d", s.GOMAXPROCS))
+}
+
+// with returns an environment with these variables, in place of those with their names.
+func with(env []string, variables ...string) []string {
+	name := func(variable string) string {
+		name, _, _ := strings.Cut(variable, "=")
+		return name
+	}
+	return append(slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		return slices.ContainsFunc(variables, func(own string) bool { return name(own) == name(variable) })
+	}), variables...)
 }
 
 // The exit codes of a command that never ran, as in env(1), nice(1) and timeout(1). For a command that a signal ended,

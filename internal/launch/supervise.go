@@ -76,24 +76,13 @@ type asking struct {
 // PaddingVariable is the environment variable whose value only has a length.
 const PaddingVariable = "GORUN_PADDING"
 
-// environ returns the environment of a copy. Of two variables with the same name, programs find the first one.
+// environ returns the environment of a copy.
 func (r request) environ(of asking, env []string) []string {
-	if own := texts(of.Environ); len(own) > 0 {
-		names := map[string]bool{}
-		for _, variable := range own {
-			name, _, _ := strings.Cut(variable, "=")
-			names[name] = true
-		}
-		env = append(slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
-			name, _, _ := strings.Cut(variable, "=")
-			return names[name]
-		}), own...)
-	}
-	env = of.CommandSetting.environ(env)
+	env = of.CommandSetting.environ(with(env, texts(of.Environ)...))
 	if r.Padding == 0 {
 		return env
 	}
-	return append(env[:len(env):len(env)], PaddingVariable+"="+strings.Repeat("x", r.Padding))
+	return with(env, PaddingVariable+"="+strings.Repeat("x", r.Padding))
 }
 
 func texts(words [][]byte) (texts []string) {
