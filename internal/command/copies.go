@@ -133,7 +133,7 @@ func (f *flags) counts(m experiment.Machine) (counts []int, err error) {
 		return nil, nil
 	case autoCopies:
 		if m.CPUs.Len() < 2 {
-			return refuse(hint.With(errors.New("the run has one CPU"), "give the numbers, as 1,2"))
+			return refuse(hint.With(errors.New("the run has one CPU"), "give the numbers, such as 1,2"))
 		}
 		for n := 1; n < m.CPUs.Len(); n *= 2 {
 			counts = append(counts, n)
@@ -248,11 +248,13 @@ func groups(masks []cpuset.Set) (groups []alike) {
 func copiesOn(masks []cpuset.Set) string {
 	const most = 8
 	var words []string
+	left := len(masks)
 	for i, g := range groups(masks) {
 		if i == most {
-			words = append(words, fmt.Sprintf("and %d more", len(masks)-most))
+			words = append(words, fmt.Sprintf("and %d more", left))
 			break
 		}
+		left -= g.copies.Len()
 		copies, cpus := "copy", "CPU"
 		if g.copies.Len() > 1 {
 			copies = "copies"

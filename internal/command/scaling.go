@@ -88,7 +88,7 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 		switch {
 		case s.n <= base.n:
 		case s.known() && s.ratio.Lo > slowed:
-			text := fmt.Sprintf("It stops to scale at %d copies: each takes %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output(base)))
+			text := fmt.Sprintf("It stops scaling at %d copies: each takes %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output(base)))
 			if doubt.n == 0 && far.n > base.n {
 				text = fmt.Sprintf("It scales to %d copies, which do %s as much as %s. %s", far.n, times(far.output(base)), one, text)
 			}
@@ -129,7 +129,7 @@ func (s step) why(base step) string {
 	case queue >= rest:
 		return fmt.Sprintf("They wait for CPUs: a copy is ready to run without a CPU for %s of its %s, one alone for %s", seconds(s.queue), seconds(s.time), seconds(base.queue))
 	}
-	return fmt.Sprintf("Neither a copy's CPU time (%s, alone %s) nor its wait for a CPU (%s) explains it: the program waits for something else that the copies share, as a disk, a lock or a server",
+	return fmt.Sprintf("Neither a copy's CPU time (%s, alone %s) nor its wait for a CPU (%s) explains it: the program waits for something else that the copies share, such as a disk, a lock or a server",
 		seconds(s.cpu), seconds(base.cpu), seconds(s.queue))
 }
 
