@@ -17,6 +17,7 @@ import (
 
 // Start starts programs that begin at the same time: Run forks each, and Open lets all of them go.
 type Start struct {
+	*Shared   // the gate
 	c         *C.struct_gorun_start
 	processes int
 	sleeping  atomic.Int32 // calls of Run
@@ -35,7 +36,7 @@ func NewStart(processes int) (*Start, error) {
 	if c == nil {
 		return nil, os.NewSyscallError("mmap", err)
 	}
-	return &Start{c: c, processes: processes}, nil
+	return &Start{Shared: &Shared{&c.gate}, c: c, processes: processes}, nil
 }
 
 // Run forks the calling thread, which must be locked. The new process has the thread's setting, dies with the thread, and waits for
@@ -98,12 +99,6 @@ func cStrings(words []string) (list **C.char, free func()) {
 		C.free(memory)
 	}
 }
-
-// Waiting returns the number of processes that have come to the gate.
-func (s *Start) Waiting() int { return int(atomic.LoadInt32((*int32)(&s.c.gate.waiting))) }
-
-// Open lets all processes begin.
-func (s *Start) Open() { C.gorun_shared_open(&s.c.gate) }
 
 // Failed returns the error with which a process could not become its program, after its end; nil: it did.
 func (s *Start) Failed(number int) error {

@@ -2,6 +2,7 @@ package csrc_test
 
 import (
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"testing"
@@ -10,12 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
+	"gorun/internal/linux"
 	"gorun/internal/tests"
 )
 
-// Processes wait for the gate, and then become their programs or have an error.
+// Processes wait for the gate, and then become their programs or have an error. A signal that this process catches ends one that waits,
+// and each ends with its thread.
 func TestStart(t *testing.T) {
-	start, err := csrc.NewStart(3)
+	start, err := csrc.NewStart(5)
 	require.NoError(t, err)
 	defer start.Free()
 	from, to, err := os.Pipe()
@@ -31,26 +34,35 @@ func TestStart(t *testing.T) {
 		{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo $WORD >&3"}, Env: []string{"WORD=word"}},
 		{Path: script, Argv: []string{"name", "argument"}},
 		{Path: "/none", Argv: []string{"none"}},
+		{Path: "/bin/sleep", Argv: []string{"signalled", "600"}},
+		{Path: "/bin/sleep", Argv: []string{"orphan", "600"}},
 	} {
 		p.Files = []*os.File{null, null, null, to}
 		forked := make(chan int)
 		go func() {
-			runtime.LockOSThread() // the process ends with the thread at the latest
+			runtime.LockOSThread() // the thread ends with the goroutine
 			start.Run(i, p, func(pid int, err error) {
 				assert.NoError(t, err)
 				forked <- pid
 			})
-			<-t.Context().Done()
+			if p.Argv[0] != "orphan" {
+				<-t.Context().Done()
+			}
 		}()
 		pids = append(pids, <-forked)
 	}
 	require.NoError(t, to.Close())
-	tests.Await(t, "the processes at the gate", func() bool { return start.Waiting() == 3 })
+	tests.Await(t, "the processes at the gate", func() bool { return start.Waiting() == len(pids) })
 	for _, pid := range pids {
 		got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 		require.NoError(t, err)
 		assert.Zero(t, got, "it waits")
 	}
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGUSR1)
+	defer signal.Stop(caught)
+	require.NoError(t, syscall.Kill(pids[3], syscall.SIGUSR1))
+	tests.Await(t, "end of a process at the gate", func() bool { return linux.ChildEnded(pids[3]) })
 	start.Open()
 	text := ""
 	for part := make([]byte, 100); ; {
@@ -60,14 +72,16 @@ func TestStart(t *testing.T) {
 			break
 		}
 	}
-	var codes []int
+	var codes []int // and what ended those with -1
+	var signals []syscall.Signal
 	for _, pid := range pids {
 		var status syscall.WaitStatus
 		_, err := syscall.Wait4(pid, &status, 0, nil)
 		require.NoError(t, err)
-		codes = append(codes, status.ExitStatus())
+		codes, signals = append(codes, status.ExitStatus()), append(signals, status.Signal())
 	}
-	assert.Equal(t, []int{0, 0, 127}, codes)
+	assert.Equal(t, []int{0, 0, 127, -1, -1}, codes)
+	assert.Equal(t, []syscall.Signal{syscall.SIGUSR1, syscall.SIGKILL}, signals[3:])
 	assert.Contains(t, text, "word\n")
 	assert.Contains(t, text, "script "+script+" argument\n")
 	assert.NoError(t, start.Failed(0))

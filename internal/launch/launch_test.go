@@ -323,6 +323,11 @@ func TestOutputInMemory(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "98\n99\n", string(o.Stdout))
 	assert.True(t, o.Lost)
+
+	c.Argv = []string{"seq", "96"} // it hardly ever lasts until its file is emptied
+	o, err = run(t, c)
+	require.NoError(t, err)
+	assert.True(t, o.Lost)
 }
 
 // A reader of the shown output that exits is noticed.

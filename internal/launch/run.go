@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -102,9 +101,6 @@ type Ending struct {
 	Stderr []byte `json:"-"`
 	Lost   bool   `json:"-"` // the command wrote more to stdout than is kept; known only of InMemory
 }
-
-// KilledBy returns the signal that ended it; 0: none.
-func (e Ending) KilledBy() syscall.Signal { return syscall.Signal(e.Signal) }
 
 // Outcome describes how a command ended, and what it and all its descendants used. Of several copies it has the exit code of the
 // first that failed, the longest wall time, and the sums of what they used.
@@ -204,62 +200,6 @@ type running struct {
 	theirs   []*os.File    // those of the files that this process does not need itself
 	tails    [][2]*tail    // of each copy: what it writes to stdout and to stderr
 	settle   func()        // nothing changes files in memory any more
-}
-
-// supervisor is the process between this one and commands.
-type supervisor struct {
-	pid     int
-	group   bool          // it and its commands have their own process group
-	conn    *linux.Socket // for messages; closing it kills the command
-	answers *json.Decoder
-}
-
-// Lasting is a supervisor that runs one command after another. The zero value starts it when it is first needed.
-type Lasting struct {
-	idle *supervisor
-	used float64 // CPU time of it and of its commands
-}
-
-// Close ends the supervisor.
-func (l *Lasting) Close() {
-	if l.idle != nil {
-		l.idle.reap(false)
-		l.idle, l.used = nil, 0
-	}
-}
-
-// unwaited returns the CPU time of a supervisor that this process has not waited for, and of its commands.
-func (l *Lasting) unwaited() float64 {
-	if l == nil {
-		return 0
-	}
-	return l.used
-}
-
-// take returns a supervisor for the next command. One that was killed, or was placed otherwise than this process, by a
-// command or by another program, is not used: the next command would inherit that.
-func (l *Lasting) take() *supervisor {
-	if l == nil || l.idle == nil {
-		return nil
-	}
-	if linux.ChildEnded(l.idle.pid) || !samePlace(l.idle.pid, os.Getpid()) {
-		l.Close()
-		return nil
-	}
-	idle := l.idle
-	l.idle = nil
-	return idle
-}
-
-// samePlace reports whether two processes give what they start the same CPUs, niceness and scheduling policy.
-func samePlace(a, b int) bool {
-	cpusA, errA := linux.GetAffinity(a)
-	cpusB, errB := linux.GetAffinity(b)
-	niceA, niceErrA := linux.GetNice(a)
-	niceB, niceErrB := linux.GetNice(b)
-	schedA, schedErrA := linux.GetSched(a)
-	schedB, schedErrB := linux.GetSched(b)
-	return cmp.Or(errA, errB, niceErrA, niceErrB, schedErrA, schedErrB) == nil && cpusA.Equal(cpusB) && niceA == niceB && schedA == schedB
 }
 
 // open makes the pipes.
@@ -366,48 +306,6 @@ func (r *running) start(c Command) (err error) {
 	return nil
 }
 
-// startSupervisor starts a supervisor. Descriptors that this process inherited are passed to the commands with the same
-// numbers, as for make's jobserver or a shell's 3<FILE. The supervisor's own one has the lowest free number: so no number
-// exceeds the limit on open files, which a parent may have lowered below the descriptors that it passes on.
-func (c Command) startSupervisor() (*supervisor, error) {
-	inherited, err := linux.InheritedFiles()
-	if err != nil {
-		return nil, err
-	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	conn, theirs, err := linux.SocketPair()
-	if err != nil {
-		return nil, err
-	}
-	defer theirs.Close()
-	terminal, _ := linux.Terminal()
-	v := &supervisor{group: !c.PassThrough || !terminal, conn: conn, answers: json.NewDecoder(conn)}
-	files, number := layout(null.Fd(), theirs.Fd(), inherited)
-	v.pid, err = syscall.ForkExec(c.Self.Path, c.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
-		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
-	})
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("start %s: %w", c.Self.Path, err)
-	}
-	return v, nil
-}
-
-// layout returns the descriptors of a supervisor, by their numbers there: standard files, then its own socket on the
-// lowest number that is not inherited. The socket is not lower than its new number: syscall.ForkExec would first move it to
-// a number that may be inherited.
-func layout(null, socket uintptr, inherited []int) (files []uintptr, number int) {
-	files = []uintptr{null, null, null}
-	for slices.Contains(inherited, len(files)) {
-		files = append(files, uintptr(len(files)))
-	}
-	return append(files, socket), len(files)
-}
-
 // wait returns the supervisor's answer. If there is none, the supervisor was killed. If the command may leave processes
 // and has run, its supervisor lives on.
 func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
@@ -450,25 +348,6 @@ func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 		return a.Outcome, left, nil
 	}
 	return a.Outcome, false, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
-}
-
-// reap closes the socket and waits for the supervisor's end. If it was killed, the command's process group is killed.
-func (v *supervisor) reap(killed bool) (status syscall.WaitStatus) {
-	v.conn.Close()
-	_ = linux.AwaitEnd(v.pid)
-	if killed && v.group {
-		_ = syscall.Kill(-v.pid, syscall.SIGKILL) // not yet reaped, so the group ID is still in use
-	}
-	for {
-		if _, err := syscall.Wait4(v.pid, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
-			return status
-		}
-	}
-}
-
-// signal sends a signal to the command.
-func (v *supervisor) signal(s syscall.Signal) {
-	_ = json.NewEncoder(v.conn).Encode(message{Signal: s}) // of a supervisor that has ended, there is no answer
 }
 
 // Left are processes that commands have left running. They die with this process.

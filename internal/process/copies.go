@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -58,12 +59,11 @@ type Copies struct {
 // to end, and when one fails the others are. They also end if this process is killed. Wait frees the memory.
 func Start(ctx context.Context, self child.Self, command string, of []Copy) (c *Copies, err error) {
 	var files []*os.File
-	closeFiles := func() {
-		for _, f := range files {
-			f.Close() // again, after a start
+	defer func() {
+		for _, f := range files { // before they begin, so that a pipe ends with the process that writes to it
+			f.Close()
 		}
-	}
-	defer closeFiles()
+	}()
 	for _, one := range of {
 		files = append(files, one.Files...)
 	}
@@ -78,10 +78,7 @@ func Start(ctx context.Context, self child.Self, command string, of []Copy) (c *
 	started := make(chan []int, 1)
 	commands := launch.Command{
 		Self: self, Keep: 4 << 20, InMemory: true, Together: true, Fixed: true,
-		Started: func(pids []int) {
-			closeFiles() // so that a pipe ends with the process that writes to it
-			started <- pids
-		},
+		Started: func(pids []int) { started <- pids },
 	}
 	for _, one := range of {
 		request, err := one.request()
@@ -191,7 +188,7 @@ func (c *Copies) failure() error {
 		said, way := child.Said(string(e.Stderr))
 		switch {
 		case e.Signal != 0:
-			return fmt.Errorf("%s ended before its time: %w", name, linux.NewKilled(os.DirFS("/"), e.KilledBy()))
+			return fmt.Errorf("%s ended before its time: %w", name, linux.NewKilled(os.DirFS("/"), syscall.Signal(e.Signal)))
 		case said == "":
 			return fmt.Errorf("%s ended before its time, with exit code %d", name, e.ExitCode)
 		}
