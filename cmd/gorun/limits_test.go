@@ -54,10 +54,8 @@ func TestFewProcesses(t *testing.T) {
 		{"numa", "--mem", "float", "--cpu", "float,0", "--load", "0", "--buffer", "64KiB", "--numa-balancing", "keep"},
 		{"numa", "--load-only", "--load", "10", "--duration", "1s"},
 		{"bind", "--processes", "3"},
+		{"exec", "--copies", "1,9", "--", "true"},
 	} {
-		if args[1] == "--load-only" && cpus.Len() == 1 {
-			continue // there is room for the one process that it starts
-		}
 		stderr := refused(t, join(group), args...)
 		assert.Regexp(t, `gorun: error: `+group+`/pids.max leaves room for \d+ of the \d+ threads that are needed\n`,
 			stderr, args)
