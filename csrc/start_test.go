@@ -29,6 +29,7 @@ func TestStart(t *testing.T) {
 	defer null.Close()
 	script := t.TempDir() + "/script"
 	require.NoError(t, os.WriteFile(script, []byte("echo script $0 $1 >&3"), 0o755))
+	opened := make(chan struct{})
 	var pids []int
 	for i, p := range []csrc.Program{
 		{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo $WORD >&3"}, Env: []string{"WORD=word"}},
@@ -45,6 +46,7 @@ func TestStart(t *testing.T) {
 				assert.NoError(t, err)
 				forked <- pid
 			})
+			<-opened // where clone(2) is emulated, Run does not wait
 			if p.Argv[0] != "orphan" {
 				<-t.Context().Done()
 			}
@@ -64,6 +66,7 @@ func TestStart(t *testing.T) {
 	require.NoError(t, syscall.Kill(pids[3], syscall.SIGUSR1))
 	tests.Await(t, "end of a process at the gate", func() bool { return linux.ChildEnded(pids[3]) })
 	start.Open()
+	close(opened)
 	text := ""
 	for part := make([]byte, 100); ; {
 		n, err := from.Read(part)
