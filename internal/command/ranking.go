@@ -74,7 +74,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	case !found, !slices.ContainsFunc(run.Cells, judged), use == baseline && placed(run.Cells[baseline]):
 		return verdicts
 	case use == baseline:
-		return append([]view.Statement{{Text: nothingBetter(names[baseline]) + ": leave the command as it is"}}, verdicts...)
+		return append([]view.Statement{{Text: nothingBetter(run)}}, verdicts...)
 	}
 	if len(run.Cells) == 2 {
 		verdicts = verdicts[1:]
@@ -82,10 +82,19 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	return append([]view.Statement{{Text: better(run, names, use, baseline)}}, verdicts...)
 }
 
-func nothingBetter(name string) string { return "Nothing is shown to be better than " + name }
+func nothingBetter(run *result.Run) string {
+	what, better := "placement", "faster"
+	if run.OfMatrix() {
+		what = "setting"
+	}
+	if run.Matrix.Compared == result.MetricColumn {
+		better = "better"
+	}
+	return fmt.Sprintf("No %s is certain to be %s", what, better)
+}
 
 func better(run *result.Run, names []string, use, baseline int) string {
-	return fmt.Sprintf("Use %s, which is faster than %s: %s", names[use], names[baseline], run.Cells[use].Verdict.Interval())
+	return fmt.Sprintf("Use %s, which %s", names[use], view.ClaimOf(run, use).Comparative(names[baseline]))
 }
 
 // Recommended implements experiment.View.
@@ -96,7 +105,7 @@ func Recommended(run *result.Run) (use *result.Cell, words string) {
 	case !found:
 		return nil, "The cells are not settings of one command, so that there is nothing to apply"
 	case best == baseline:
-		return nil, nothingBetter(names[baseline])
+		return nil, nothingBetter(run)
 	}
 	return &run.Cells[best], better(run, names, best, baseline)
 }

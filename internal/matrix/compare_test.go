@@ -397,7 +397,7 @@ func TestCompareInTurn(t *testing.T) {
 
 	few, err := matrix.Compare(a, b, nil, nil, false, more[:2]...)
 	require.NoError(t, err)
-	assert.Equal(t, "can't tell: too few rounds", few.Cells[1].Words)
+	assert.Equal(t, "can't tell: too few samples yet", few.Cells[1].Words)
 	require.Len(t, few.Warnings, 1)
 	assert.Contains(t, few.Warnings[0].Message, "2 runs of each are too few")
 	assert.Contains(t, few.Warnings[0].Hint, "gorun compare a1 b1 a2 b2 a1-3 b1-3 a1-4 b1-4")

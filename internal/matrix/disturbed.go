@@ -19,13 +19,13 @@ type disturbance struct {
 var disturbances = [...]disturbance{
 	{
 		func(sig result.Signals, cpus int) (float64, bool) { return shareOf(sig.StealSeconds, sig, cpus) },
-		"the hypervisor stole %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold,
+		"the hypervisor disturbed the two sides unequally (%.3g%% of the CPU time, and %.3g%% during the baseline)", hundredfold,
 	},
 	{
 		func(sig result.Signals, cpus int) (float64, bool) { return shareOf(sig.OtherSeconds, sig, cpus) },
-		"other programs used %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold,
+		"other programs disturbed the two sides unequally (%.3g%% of the CPU time, and %.3g%% during the baseline)", hundredfold,
 	},
-	{canary, "a fixed loop just before took %.1f µs, and %.1f µs before the baseline", microseconds},
+	{canary, "the CPUs' speed differed between the two sides (a fixed loop took %.1f µs, and %.1f µs before the baseline)", microseconds},
 }
 
 // shareOf is not limited to what is possible, unlike Signals.Share: a journal is judged by the figures it has, and the error
@@ -83,21 +83,18 @@ func (b *Judging) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 		}
 		material := max(b.run.Matrix.Margin, explains*math.Abs(effect))
 		if stats.Differs(differences, doubtAlpha/float64(len(disturbances)), material) {
-			return v.Confound("the likely cause: " + fmt.Sprintf(d.words, d.show(mean), d.show(base)))
+			return v.Confound(fmt.Sprintf(d.words, d.show(mean), d.show(base)))
 		}
 	}
 	return v
 }
 
-// claimed returns the difference that a verdict claims, as the logarithm of a ratio of times: that of the total if the
-// typical samples do not differ. It is 0 if the verdict is "no difference", which a disturbance in either direction may
-// cause.
+// claimed returns the difference that a verdict claims, as the logarithm of a ratio of times. It is 0 if the verdict is "no
+// difference", which a disturbance in either direction may cause.
 func claimed(v stats.Verdict) float64 {
 	switch v.Kind {
-	case stats.Slower, stats.Faster:
-		return math.Log(v.Typical.Ratio)
-	case stats.Mixed:
-		return math.Log(v.Total.Ratio)
+	case stats.Slower, stats.Faster, stats.Mixed:
+		return math.Log(v.Claim().Ratio)
 	}
 	return 0
 }

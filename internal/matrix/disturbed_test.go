@@ -63,7 +63,7 @@ func TestDisturbed(t *testing.T) {
 	inTurn := func(s *result.Sample, of string) {
 		steal(0.02, []func(string) bool{cell, baseline}[s.Round%2])(s, of)
 	}
-	stole := "the hypervisor stole 5.0% of the available CPU time, and 0.0% during the baseline"
+	stole := "the hypervisor disturbed the two sides unequally (5% of the CPU time, and 0% during the baseline)"
 	for name, c := range map[string]struct {
 		ratio float64
 		spoil func(*result.Sample, string)
@@ -77,28 +77,28 @@ func TestDisturbed(t *testing.T) {
 		"steal on each in turn":                        {1.05, inTurn, stats.Slower, ""},
 		"steal within the margin":                      {1.05, steal(0.0038, cell), stats.Slower, ""},
 		"steal that explains nothing":                  {2, steal(0.01, cell), stats.Slower, ""},
-		"steal that explains a third":                  {1.3, steal(0.019, cell), stats.Confounded, "the hypervisor stole 9.5%"},
+		"steal that explains a third":                  {1.3, steal(0.019, cell), stats.Confounded, "the hypervisor disturbed the two sides unequally (9.5%"},
 		"and less than a third":                        {1.3, steal(0.016, cell), stats.Slower, ""},
 		"a faster one is as large":                     {0.5, steal(0.01, cell), stats.Faster, ""},
 		"steal from the baseline makes nothing slower": {1.05, steal(0.01, baseline), stats.Slower, ""},
 		"but the cell faster": {
 			0.95, steal(0.01, baseline), stats.Confounded,
-			"the likely cause: the hypervisor stole 0.0% of the available CPU time, and 5.0% during the baseline",
+			"the hypervisor disturbed the two sides unequally (0% of the CPU time, and 5% during the baseline)",
 		},
 		"steal by chance": {1.05, first(12, steal(0.04, cell)), stats.Slower, ""},
 		"steal beyond chance": {
 			1.05, first(13, steal(0.04, cell)), stats.Confounded,
-			"the hypervisor stole 6.5% of the available CPU time, and 0.0% during the baseline",
+			"the hypervisor disturbed the two sides unequally (6.5% of the CPU time, and 0% during the baseline)",
 		},
 		"a sample without the counter":     {1.05, without("workers=1", 7, steal(0.01, cell)), stats.Slower, ""},
 		"a baseline's without the counter": {1.05, without("workers=0", 7, steal(0.01, cell)), stats.Slower, ""},
 		"others": {
 			1.05, others(0.02, 0.004), stats.Confounded,
-			"other programs used 10.0% of the available CPU time, and 2.0% during the baseline",
+			"other programs disturbed the two sides unequally (10% of the CPU time, and 2% during the baseline)",
 		},
 		"canary": {
 			1.05, canary(110e-6, 100e-6), stats.Confounded,
-			"a fixed loop just before took 110.0 µs, and 100.0 µs before the baseline",
+			"(a fixed loop took 110.0 µs, and 100.0 µs before the baseline)",
 		},
 		"canary alike":                 {1.05, canary(101e-6, 100e-6), stats.Slower, ""},
 		"canary of no length":          {1.05, canary(0, 100e-6), stats.Slower, ""},
@@ -132,8 +132,8 @@ func TestDisturbedByCPUs(t *testing.T) {
 		words          string
 	}{
 		"alike":         {2, 2, stats.Same, ""},
-		"cell wider":    {4, 2, stats.Confounded, "stole 5.0% of the available CPU time, and 10.0% during"},
-		"cell narrower": {2, 4, stats.Confounded, "stole 10.0% of the available CPU time, and 5.0% during"},
+		"cell wider":    {4, 2, stats.Confounded, "unequally (5% of the CPU time, and 10% during"},
+		"cell narrower": {2, 4, stats.Confounded, "unequally (10% of the CPU time, and 5% during"},
 	} {
 		run := workers(2)
 		run.Matrix.Rounds = 40

@@ -207,17 +207,19 @@ func (f failure) outcome(v stats.Verdict, judged bool) (outcome, why string) {
 	}
 	slower := f.word != "faster" && f.word != "better" // it is about slower cells
 	faster := f.word != "slower" && f.word != "worse"
-	claim := v.Kind == stats.Slower && slower && v.Typical.Lo > 1+f.above ||
-		v.Kind == stats.Faster && faster && v.Typical.Hi < 1-f.above
-	known := v.Kind == stats.Slower || v.Kind == stats.Faster || v.Kind == stats.Same || v.Kind == stats.CantTell && v.Reason == ""
-	within := (!slower || v.Typical.Hi <= 1+f.above && v.Typical.Hi > 0) && (!faster || v.Typical.Lo >= 1-f.above)
+	claims, of := v.Kind == stats.Slower || v.Kind == stats.Faster, v.Kind == stats.Slower && slower || v.Kind == stats.Faster && faster
+	known := of || v.Kind == stats.Same || v.Kind == stats.CantTell && v.Reason == ""
+	beyond := func(e stats.Effect) bool {
+		return slower && !(e.Hi <= 1+f.above && e.Hi > 0) || faster && !(e.Lo >= 1-f.above)
+	}
+	least, more := v.AtLeast(f.above)
 	switch {
-	case claim:
-		return result.GateFailed, "is " + v.AtLeast()
+	case of && more:
+		return result.GateFailed, "is " + least
 	case v.Kind == stats.Mixed && slower && faster && f.above == 0:
 		return result.GateFailed, "differs: " + v.Brief()
-	case v.Kind == stats.Same && f.above == 0, known && within: // it certainly does not differ by more
-		return result.GatePassed, ""
+	case claims && !of, v.Kind == stats.Same && f.above == 0, known && !slices.ContainsFunc(v.Effects(), beyond):
+		return result.GatePassed, "" // it certainly does not differ by more
 	}
 	return result.GateUndecided, "may be: " + v.Brief()
 }

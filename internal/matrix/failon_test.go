@@ -30,8 +30,10 @@ func TestFailOn(t *testing.T) {
 	verdict := func(kind stats.Kind, lo, hi float64) stats.Verdict {
 		return stats.Verdict{Kind: kind, Typical: stats.Effect{Ratio: 1, Lo: lo, Hi: hi}, Margin: 0.02, Step: 0.001}
 	}
-	mixed := verdict(stats.Mixed, 0.99, 1.01)
-	mixed.Total = &stats.Effect{Ratio: 1.5, Lo: 1.2, Hi: 1.8}
+	inTotal := func(v stats.Verdict, lo, hi float64) stats.Verdict {
+		v.Total = &stats.Effect{Ratio: (lo + hi) / 2, Lo: lo, Hi: hi}
+		return v
+	}
 	spoilt := verdict(stats.CantTell, 0.99, 1.01)
 	spoilt.Reason = "half of its samples are invalid"
 	all := []struct {
@@ -44,7 +46,10 @@ func TestFailOn(t *testing.T) {
 		{"faster", verdict(stats.Faster, 0.96, 0.98)},
 		{"much faster", verdict(stats.Faster, 0.5, 0.9)},
 		{"same", verdict(stats.Same, 0.99, 1.01)},
-		{"mixed", mixed},
+		{"mixed", inTotal(verdict(stats.Mixed, 0.8, 0.9), 1.2, 1.8)},
+		{"stalled", inTotal(verdict(stats.Slower, 0.99, 1.01), 1.2, 1.8)},
+		{"maybe stalled", inTotal(verdict(stats.Slower, 1.02, 1.04), 1.03, 1.8)},
+		{"faster, total open", inTotal(verdict(stats.Faster, 0.77, 0.78), 0.9, 1.3)},
 		{"narrow", verdict(stats.CantTell, 0.97, 1.04)},
 		{"open", verdict(stats.CantTell, 0, math.MaxFloat64)},
 		{"spoilt", spoilt},
@@ -54,16 +59,16 @@ func TestFailOn(t *testing.T) {
 	}
 	const uncertain = " narrow open spoilt confounded invalid"
 	for text, want := range map[string][3]string{ // failed, undecided, passed
-		"slower":               {"slower maybe much slower much slower", "mixed" + uncertain + " none", "faster much faster same"},
-		"worse":                {"slower maybe much slower much slower", "mixed" + uncertain + " none", "faster much faster same"},
-		"slower>5%":            {"much slower", "maybe much slower mixed open spoilt confounded invalid none", "slower faster much faster same narrow"},
-		"slower>0.05":          {"much slower", "maybe much slower mixed open spoilt confounded invalid none", "slower faster much faster same narrow"},
-		"faster":               {"faster much faster", "mixed" + uncertain + " none", "slower maybe much slower much slower same"},
-		"better>5%":            {"much faster", "mixed open spoilt confounded invalid none", "slower maybe much slower much slower faster same narrow"},
-		"difference":           {"slower maybe much slower much slower faster much faster mixed", "narrow open spoilt confounded invalid none", "same"},
-		"difference>5%":        {"much slower much faster", "maybe much slower mixed open spoilt confounded invalid none", "slower faster same narrow"},
-		"undecided":            {uncertain[1:], "none", "slower maybe much slower much slower faster much faster same mixed"},
-		"slower>5%, undecided": {"much slower" + uncertain, "maybe much slower mixed none", "slower faster much faster same"},
+		"slower":               {"slower maybe much slower much slower stalled maybe stalled", "mixed" + uncertain + " none", "faster much faster same faster, total open"},
+		"worse":                {"slower maybe much slower much slower stalled maybe stalled", "mixed" + uncertain + " none", "faster much faster same faster, total open"},
+		"slower>5%":            {"much slower stalled", "maybe much slower mixed maybe stalled open spoilt confounded invalid none", "slower faster much faster same faster, total open narrow"},
+		"slower>0.05":          {"much slower stalled", "maybe much slower mixed maybe stalled open spoilt confounded invalid none", "slower faster much faster same faster, total open narrow"},
+		"faster":               {"faster much faster faster, total open", "mixed" + uncertain + " none", "slower maybe much slower much slower same stalled maybe stalled"},
+		"better>5%":            {"much faster faster, total open", "mixed open spoilt confounded invalid none", "slower maybe much slower much slower faster same stalled maybe stalled narrow"},
+		"difference":           {"slower maybe much slower much slower faster much faster mixed stalled maybe stalled faster, total open", "narrow open spoilt confounded invalid none", "same"},
+		"difference>5%":        {"much slower much faster stalled faster, total open", "maybe much slower mixed maybe stalled open spoilt confounded invalid none", "slower faster same narrow"},
+		"undecided":            {uncertain[1:], "none", "slower maybe much slower much slower faster much faster same mixed stalled maybe stalled faster, total open"},
+		"slower>5%, undecided": {"much slower stalled" + uncertain, "maybe much slower mixed maybe stalled none", "slower faster much faster same faster, total open"},
 	} {
 		f := failOn(t, text)
 		got := map[string]string{}
@@ -110,9 +115,9 @@ func TestFailOnFigures(t *testing.T) {
 		"cpu:worse>5%":      "--fail-on cpu:worse>5%: failed: by cpu, B is slower by at least 29%, and 1 more",
 		"memory:worse>150%": "", // not a share
 		"memory:worse":      "--fail-on memory:worse: failed: by memory, B is worse: at least 2.7 × as much",
-		"requests:worse":    "--fail-on requests:worse: failed: by requests, B is slower by at least 16%",
-		"metric_2:worse":    "--fail-on metric_2:worse: failed: by metric_2, B is slower by at least 16%",
-		"requests:slower":   "--fail-on requests:slower: failed: by requests, B is slower by at least 16%",
+		"requests:worse":    "--fail-on requests:worse: failed: by requests, B is lower by at least 16%",
+		"metric_2:worse":    "--fail-on metric_2:worse: failed: by metric_2, B is lower by at least 16%",
+		"requests:slower":   "--fail-on requests:slower: failed: by requests, B is lower by at least 16%",
 		"a/op:worse":        "--fail-on a/op:worse: passed", // C cannot have it
 		"memory:undecided":  "--fail-on memory:undecided: undecided: by memory, C has no verdict",
 	} {

@@ -102,7 +102,7 @@ func TestJudgePairsWithoutASample(t *testing.T) {
 
 	run.Samples = nil
 	judgePairs(t, run)
-	assert.Equal(t, "can't tell: too few rounds", run.Cells[together].Words)
+	assert.Equal(t, "can't tell: too few samples yet", run.Cells[together].Words)
 	assert.Nil(t, run.Cells[together].Summary)
 }
 

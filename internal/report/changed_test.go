@@ -65,9 +65,9 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			}
 			run.Cells[2].Verdict.Kind, run.Cells[3].Verdict.Kind = stats.Mixed, stats.Confounded
 		}, []string{
-			"cell time verdict --method brute --pin-cpus share:1/2 # s baseline", "Typical samples and the total differ:",
+			"cell time verdict --method brute --pin-cpus share:1/2 # s baseline", "Typical samples and the total say the opposite:",
 			"Doubtful, because the samples were disturbed unequally:",
-			"typical: #–# × as long; total:", "confounded: slower: #–#",
+			"typical: #–# × as long; in total ", "confounded: slower: #–#",
 		}},
 		{"matrix-classic", term.Options{Verbose: true}, func(run *result.Run) {
 			run.Matrix.Contrasts[0].Verdict = rendertest.Effect(stats.Slower, 641, 620, 660, 25)

@@ -39,7 +39,7 @@ type Matrix struct {
 	// On the baseline's duplicate by the name of the column, of the figures in addition to the deciding one.
 	ControlVerdicts map[string]stats.Verdict `json:"control_verdicts,omitempty"`
 	Ranking         []int                    `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank. None with several baselines
-	Groups          [][]int                  `json:"groups,omitempty"`  // of the cells, in an order that is certain; see Grouped. None with several baselines
+	Groups          [][]int                  `json:"groups,omitempty"`  // of cells that are not told apart; see Grouped. None with several baselines
 }
 
 // JudgedColumn is a column that is judged in addition to the one that decides when the run stops.
@@ -183,7 +183,7 @@ func (r *Run) Rank() []int {
 		case v == nil:
 			return 1, 1
 		case v.Kind == stats.Faster:
-			return 0, v.Typical.Ratio
+			return 0, v.Claim().Ratio
 		}
 		return 2, v.Typical.Ratio
 	}
@@ -199,41 +199,6 @@ func (r *Run) Rank() []int {
 		return cmp.Or(cmp.Compare(group, otherGroup), cmp.Compare(ratio, otherRatio))
 	})
 	return ranking
-}
-
-// Grouped puts the cells into groups, the best first: each cell of a group is better than each of the groups after it.
-// Within a group the intervals overlap, from cell to cell, so that their order is not known. All intervals hold
-// together with the run's certainty, and so does the order of the groups. The order is by the typical ratio to the
-// baseline, which itself has 1. A cell that could not be judged is in no group. There are no groups if all cells would
-// be in one, or if there are only two cells.
-func (r *Run) Grouped() [][]int {
-	type interval struct {
-		cell   int
-		lo, hi float64
-	}
-	var intervals []interval
-	for i, cell := range r.Cells {
-		switch v := cell.Verdict; {
-		case r.IsBaseline(i):
-			intervals = append(intervals, interval{i, 1, 1})
-		case v != nil && v.Certain():
-			intervals = append(intervals, interval{i, v.Typical.Lo, v.Typical.Hi})
-		}
-	}
-	slices.SortStableFunc(intervals, func(a, b interval) int { return cmp.Compare(a.lo, b.lo) })
-	var groups [][]int
-	end := 0.0
-	for i, x := range intervals {
-		if i == 0 || x.lo > end {
-			groups = append(groups, nil)
-		}
-		last := len(groups) - 1
-		groups[last], end = append(groups[last], x.cell), max(end, x.hi)
-	}
-	if len(r.Cells) < 3 || len(groups) < 2 {
-		return nil
-	}
-	return groups
 }
 
 // Order describes the order of the samples. All rounds follow from the run's seed; the samples hold their places.

@@ -22,8 +22,8 @@ func TestRank(t *testing.T) {
 	assert.Equal(t, []int{5, 1, 2, 3, 6, 0}, run.Rank(), "what is not shown to be better is not before the baseline")
 }
 
-// The order of two groups is certain if no interval of one overlaps one of the other. Overlaps join cells into a chain,
-// even if the two at its ends do not overlap.
+// Cells of one group are not told apart, neither by their intervals nor by a verdict, and each two that are not told apart are in
+// one group.
 func TestGrouped(t *testing.T) {
 	cell := func(kind stats.Kind, lo, hi float64, reason ...string) Cell {
 		v := stats.Verdict{Kind: kind, Rounds: 9, Typical: stats.Effect{Lo: lo, Hi: hi}}
@@ -41,10 +41,26 @@ func TestGrouped(t *testing.T) {
 		cell(stats.CantTell, 0.3, 0.2),
 		{Verdict: &stats.Verdict{Kind: stats.CantTell}},
 	}}
-	assert.Equal(t, [][]int{{6}, {1}, {8, 3, 2, 4, 5}, {0}}, run.Grouped())
+	assert.Equal(t, [][]int{{6}, {1}, {8, 3, 2}, {3, 4}, {4, 5}, {0}}, run.Grouped())
 
 	run.Cells[3] = cell(stats.CantTell, 0, math.MaxFloat64)
-	assert.Empty(t, run.Grouped(), "what is not bounded may be anywhere")
+	assert.Equal(t, [][]int{{6}, {1}, {8, 2}, {4, 5}, {0}}, run.Grouped(), "nothing is known of cell 3")
+
+	run.Cells[8] = cell(stats.Slower, 0.985, 1.01)
+	assert.Equal(t, [][]int{{6}, {1}, {8}, {2}, {4, 5}, {0}}, run.Grouped(), "the total tells cell 8 from the baseline")
+
+	claim := run.Cells[4].Verdict
+	run.Matrix.Contrasts = []Contrast{{A: 4, B: 5, Verdict: claim}, {A: 0, B: 6, Verdict: claim}}
+	assert.Equal(t, [][]int{{6}, {1}, {8}, {2}, {4}, {5}, {0}}, run.Grouped(), "a contrast tells 4 from 5")
+
+	wide := Run{Matrix: &Matrix{}, Cells: []Cell{{}}}
+	for i := range 12 { // any six that differ from their neighbours could be together
+		wide.Cells = append(wide.Cells, cell(stats.CantTell, 0.5, 2))
+		if i%2 == 1 {
+			wide.Matrix.Contrasts = append(wide.Matrix.Contrasts, Contrast{A: i, B: i + 1, Verdict: claim})
+		}
+	}
+	assert.Empty(t, wide.Grouped(), "more groups than cells")
 
 	two := Run{Matrix: &Matrix{}, Cells: []Cell{{}, cell(stats.Slower, 1.4, 1.6)}}
 	assert.Empty(t, two.Grouped(), "the verdict says it")

@@ -113,8 +113,8 @@ func TestPairsStalls(t *testing.T) {
 		cell[5*i] *= 6
 	}
 	v := PairedSamples(cell, base, ofSessions())
-	assert.Equal(t, Mixed, v.Kind)
-	assert.Regexp(t, `; total: \+\d+%, long stalls$`, v.String())
+	assert.Equal(t, Slower, v.Kind)
+	assert.Regexp(t, `^slower: in total .*, long stalls; typical: can't tell .*, \d+ rounds$`, v.String())
 
 	cell, base = blocks(quiet(1), 60, 1)
 	for i := range 4 {

@@ -305,7 +305,7 @@ func TestSessionsInTurn(t *testing.T) {
 	for i := range b { // a stall in each session
 		b[i].Seconds[7] *= 5
 	}
-	assert.Regexp(t, `^typical: same within [\d.]+%; total: \+1\d(\.\d)?%, long stalls$`, Sessions(a, b, wide).String())
+	assert.Regexp(t, `^slower: in total \+[\d.]+% to \+\d+%, long stalls; typical: same within [\d.]+%, \d+ rounds$`, Sessions(a, b, wide).String())
 	for i := range b { // of different lengths: a longer total is likely but not certain, so equality is not certain
 		b[i].Seconds[7] *= []float64{1.5, 0.5}[i%2]
 	}

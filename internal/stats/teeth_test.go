@@ -183,7 +183,7 @@ func TestStalls(t *testing.T) {
 		return r.Verdicts(0)[1]
 	}
 	reported := func(v Verdict) bool {
-		return v.Kind == Mixed && v.Total != nil && v.Total.Ratio > 1.5 && v.Typical.within(0.02)
+		return v.Kind == Slower && v.Total != nil && v.Total.Ratio > 1.5 && v.Typical.within(0.02)
 	}
 	all := func(recorded) bool { return true }
 	clean := func(s recorded) bool { return s.wait < 0.001 }

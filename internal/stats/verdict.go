@@ -116,12 +116,46 @@ func (v Verdict) Certain() bool {
 	return false
 }
 
-// judged returns the kind that follows from the effects, for a run whose control is sound.
+// judged returns the kind that follows from the effects, for a run whose control is sound. A claim by either effect decides,
+// unless the other claims the opposite. A total that claims nothing changes nothing.
 func (v Verdict) judged() Kind {
-	if v.Total != nil && v.disagree() {
-		return Mixed
+	typical := v.Typical.kind(v.Margin)
+	if v.Total == nil {
+		return typical
 	}
-	return v.Typical.kind(v.Margin)
+	switch total := v.Total.kind(v.Margin); {
+	case !total.claims(), typical == Same && v.Total.within(v.Margin):
+		return typical
+	case typical.claims() && typical != total:
+		return Mixed
+	default:
+		return total
+	}
+}
+
+// claims reports whether a verdict of this kind claims a difference in one direction.
+func (k Kind) claims() bool { return k == Slower || k == Faster }
+
+// byTotal reports whether a verdict claims what only the total shows.
+func (v Verdict) byTotal() bool {
+	return v.Total != nil && v.Kind.claims() && v.Typical.kind(v.Margin) != v.Kind
+}
+
+// Claim returns the effect that a verdict of Slower or Faster claims: the typical one, or the total where only that one
+// differs. Of two opposite claims it is the total. For other kinds it is the typical effect.
+func (v Verdict) Claim() Effect {
+	if v.Kind == Mixed || v.byTotal() {
+		return *v.Total
+	}
+	return v.Typical
+}
+
+// Effects returns the typical effect, and the total where it claims a difference.
+func (v Verdict) Effects() []Effect {
+	if v.Total != nil && v.Total.kind(v.Margin).claims() {
+		return []Effect{v.Typical, *v.Total}
+	}
+	return []Effect{v.Typical}
 }
 
 // kind returns the kind of verdict that follows from one effect.
@@ -152,18 +186,6 @@ func (e Effect) within(margin float64) bool {
 // differs reports whether the interval leaves out 1.
 func (e Effect) differs() bool { return e.Lo <= e.Hi && (e.Lo > 1 || e.Hi < 1) }
 
-// disagree reports whether the total is known to differ and the typical effect does not explain that.
-func (v Verdict) disagree() bool {
-	total := v.Total.kind(v.Margin)
-	if total != Slower && total != Faster {
-		return false
-	}
-	if v.Typical.kind(v.Margin) == Same && v.Total.within(v.Margin) {
-		return false
-	}
-	return total != v.Typical.kind(v.Margin) || v.Total.Hi < v.Typical.Lo || v.Typical.Hi < v.Total.Lo
-}
-
 // String returns the verdict in words.
 func (v Verdict) String() string {
 	switch v.Kind {
@@ -172,24 +194,38 @@ func (v Verdict) String() string {
 	case Same:
 		return "no difference larger than " + units.Share(v.Margin)
 	case Mixed:
-		return fmt.Sprintf("typical: %s; total: %s, %s", v.typical(), v.point(v.Total.Ratio), v.stalls())
+		return fmt.Sprintf("typical: %s; %s", v.interval(v.Typical), v.total())
 	case Confounded:
-		claim := v
-		claim.Kind, claim.Reason = v.judged(), ""
-		return fmt.Sprintf("%s: %s; %s", v.Kind, claim, v.Reason)
+		return fmt.Sprintf("%s: %s; %s", v.Kind, v.Undisturbed(), v.Reason)
 	case Invalid:
 		return fmt.Sprintf("%s: %s", v.Kind, v.Reason)
 	}
 	return fmt.Sprintf("%s: %s", CantTell, v.Why())
 }
 
-// word is the kind of a claim in words.
-func (v Verdict) word() string {
+// Undisturbed is what a confounded verdict would be if the samples had not been disturbed, in words.
+func (v Verdict) Undisturbed() string {
+	v.Kind, v.Reason = v.judged(), ""
+	return v.String()
+}
+
+// Word is the kind of a claim in words. A time is slower or faster; another amount is lower or higher, as it is measured; what
+// is of the second family is worse or better.
+func (v Verdict) Word() string {
+	words := [...]string{"slower", "faster"}
 	switch {
-	case v.Second && v.Kind == Slower:
-		return "worse"
-	case v.Second && v.Kind == Faster:
-		return "better"
+	case v.Second:
+		words = [...]string{"worse", "better"}
+	case v.Rate:
+		words = [...]string{"lower", "higher"}
+	case v.Amount:
+		words = [...]string{"higher", "lower"}
+	}
+	switch v.Kind {
+	case Slower:
+		return words[0]
+	case Faster:
+		return words[1]
 	}
 	return string(v.Kind)
 }
@@ -211,7 +247,7 @@ func (v Verdict) sofar() string {
 	case v.Reason != "":
 		return v.Reason
 	case !v.Typical.Bounded():
-		return "too few rounds"
+		return "too few samples yet"
 	}
 	return v.interval(v.Typical)
 }
@@ -220,7 +256,7 @@ func (v Verdict) sofar() string {
 func (v Verdict) Brief() string {
 	switch v.Kind {
 	case Slower, Faster:
-		return fmt.Sprintf("%s: %s", v.word(), v.interval(v.Typical))
+		return fmt.Sprintf("%s: %s", v.Word(), v.Found())
 	case CantTell:
 		if v.Reason == "" && !v.Typical.Bounded() {
 			return string(CantTell)
@@ -235,39 +271,62 @@ func (f Forecast) String() string {
 	more := units.Things(f.Rounds, "more round")
 	switch {
 	case f.Kind == Resolution && f.Seconds > 0:
-		more = "another " + duration(f.Seconds)
+		more = duration(f.Seconds) + " more"
 	case f.Seconds > 0:
 		more += " (" + duration(f.Seconds) + ")"
 	}
 	switch f.Kind {
 	case Resolution:
-		return fmt.Sprintf("%s would reveal differences of %s or more", more, units.Share(f.Resolution))
+		return fmt.Sprintf("%s would find only differences above %s", more, units.Share(f.Resolution))
 	case FirstInterval:
-		return "the first interval comes after " + more
+		return "too few samples yet: " + more
 	}
 	return "about " + more + " would decide"
+}
+
+// Found is the difference that a verdict of Slower or Faster claims, in words. The effect on which it does not rest follows where
+// it shows something else.
+func (v Verdict) Found() string {
+	switch {
+	case v.byTotal():
+		return fmt.Sprintf("%s; typical: %s", v.total(), v.typical())
+	case v.Total != nil && (v.Total.Hi < v.Typical.Lo || v.Typical.Hi < v.Total.Lo):
+		return fmt.Sprintf("%s; %s", v.interval(v.Typical), v.total())
+	}
+	return v.interval(v.Typical)
 }
 
 // Interval is the interval that holds the typical effect, in words.
 func (v Verdict) Interval() string { return v.interval(v.Typical) }
 
-// AtLeast returns a claim with the least difference: "slower by at least 29%".
-func (v Verdict) AtLeast() string {
-	end := v.Typical.Lo
-	if v.Kind == Faster {
-		end = v.Typical.Hi
+// AtLeast returns the least difference that a verdict claims, "slower by at least 29%", if an effect is certain to differ by
+// more than a share. The typical effect comes first.
+func (v Verdict) AtLeast(share float64) (words string, claimed bool) {
+	for i, e := range v.Effects() {
+		in := [...]string{"", " in total"}[i]
+		switch {
+		case v.Kind == Slower && e.Lo > 1+share:
+			return v.Word() + in + v.least(e.Lo), true
+		case v.Kind == Faster && e.Hi < 1-share:
+			return v.Word() + in + v.least(e.Hi), true
+		}
 	}
+	return "", false
+}
+
+// least is the end of an interval that is nearest to no change, in words.
+func (v Verdict) least(end float64) string {
 	if v.Rate {
 		end = inverse(end)
 	}
 	text := v.changes().Nearest(end)
 	if share, found := strings.CutSuffix(text, "%"); found {
-		return v.word() + " by at least " + strings.TrimLeft(share, "+−") + "%"
+		return " by at least " + strings.TrimLeft(share, "+−") + "%"
 	}
 	if end < 1 {
-		return v.word() + ": at most " + text
+		return ": at most " + text
 	}
-	return v.word() + ": at least " + text
+	return ": at least " + text
 }
 
 // Ratio is the typical ratio of samples of the same round, in words; "" if it is not known.
@@ -288,12 +347,14 @@ func (v Verdict) typical() string {
 	return string(CantTell) + " " + v.interval(v.Typical)
 }
 
-// stalls names the cause: rare long samples move the mean and not the median.
-func (v Verdict) stalls() string {
-	if v.Total.Ratio >= v.Typical.Ratio {
-		return "long stalls"
+// total is the total effect in words. Where it differs from the typical one, rare long samples are the cause: they move the mean
+// and not the median.
+func (v Verdict) total() string {
+	stalls := "long stalls"
+	if v.Total.Ratio < v.Typical.Ratio {
+		stalls += " of the baseline"
 	}
-	return "long stalls of the baseline"
+	return fmt.Sprintf("in total %s, %s", v.interval(*v.Total), stalls)
 }
 
 // uncertainTotal returns the reason why a cell with the same typical time is not judged to be the same: the ratio of

@@ -25,39 +25,41 @@ func TestVerdictWords(t *testing.T) {
 	first, resolved := of(CantTell, 1.01, 0, math.MaxFloat64), open
 	first.Forecast = &Forecast{Kind: FirstInterval, Rounds: 1}
 	resolved.Forecast = &Forecast{Kind: Resolution, Rounds: 90, Seconds: 40, Resolution: 0.011}
-	mixed := func(v Verdict, ratio, lo, hi float64) Verdict {
-		v.Kind, v.Total = Mixed, &Effect{ratio, lo, hi}
+	total := func(kind Kind, v Verdict, ratio, lo, hi float64) Verdict {
+		v.Kind, v.Total = kind, &Effect{ratio, lo, hi}
 		return v
 	}
-	stalls := mixed(of(Mixed, 1.002, 0.992, 1.01), 1.93, 1.2, 2.8)
+	stalls := total(Slower, same, 1.93, 1.2, 2.8)
 	for want, v := range map[string]Verdict{
 		"slower: +1.1% to +2.9%, 61 rounds":   slower,
 		"faster: −2.9% to −1.1%, 61 rounds":   faster,
 		"no difference larger than 2%":        same,
 		"can't tell: −1.4% to +3.0%":          open,
-		"can't tell: too few rounds":          of(CantTell, 1.01, 0.9, math.MaxFloat64),
+		"can't tell: too few samples yet":     of(CantTell, 1.01, 0.9, math.MaxFloat64),
 		"can't tell: the machine was on fire": {Kind: CantTell, Reason: "the machine was on fire"},
 
-		"can't tell: −1.4% to +3.0%; about 90 more rounds would decide":                     after(90, 0),
-		"can't tell: −1.4% to +3.0%; about 90 more rounds (40 s) would decide":              after(90, 39.2),
-		"can't tell: −1.4% to +3.0%; about 900 more rounds (7 min) would decide":            after(900, 392),
-		"can't tell: −1.4% to +3.0%; about 30000 more rounds (3.9 h) would decide":          after(30000, 14000),
-		"can't tell: the first interval comes after 1 more round":                           first,
-		"can't tell: −1.4% to +3.0%; another 40 s would reveal differences of 1.1% or more": resolved,
+		"can't tell: −1.4% to +3.0%; about 90 more rounds would decide":                after(90, 0),
+		"can't tell: −1.4% to +3.0%; about 90 more rounds (40 s) would decide":         after(90, 39.2),
+		"can't tell: −1.4% to +3.0%; about 900 more rounds (7 min) would decide":       after(900, 392),
+		"can't tell: −1.4% to +3.0%; about 30000 more rounds (3.9 h) would decide":     after(30000, 14000),
+		"can't tell: too few samples yet: 1 more round":                                first,
+		"can't tell: −1.4% to +3.0%; 40 s more would find only differences above 1.1%": resolved,
 
-		"typical: same within 1%; total: +93%, long stalls":                 stalls,
-		"typical: +1.1% to +2.9%; total: −48%, long stalls of the baseline": mixed(slower, 0.52, 0.3, 0.8),
-		"typical: can't tell −1.4% to +3.0%; total: +5.2%, long stalls":     mixed(open, 1.052, 1.01, 1.09),
+		"slower: in total 1.2–2.8 × as long, long stalls; typical: same within 1%, 61 rounds":          stalls,
+		"slower: in total +1.0% to +9.0%, long stalls; typical: can't tell −1.4% to +3.0%, 61 rounds":  total(Slower, open, 1.052, 1.01, 1.09),
+		"faster: −2.9% to −1.1%; in total 0.30–0.80 × as long, long stalls of the baseline, 61 rounds": total(Faster, faster, 0.5, 0.3, 0.8),
 
-		"slower: −2.9% to −1.0%, 61 rounds":    rate(of(Slower, 1/0.98, 1.0102, 1.029)),
-		"faster: 1.8–2.3 × as much, 61 rounds": rate(of(Faster, 0.5, 0.45, 0.55)),
+		"typical: +1.1% to +2.9%; in total 0.30–0.80 × as long, long stalls of the baseline": total(Mixed, slower, 0.52, 0.3, 0.8),
+
+		"lower: −2.9% to −1.0%, 61 rounds":     rate(of(Slower, 1/0.98, 1.0102, 1.029)),
+		"higher: 1.8–2.3 × as much, 61 rounds": rate(of(Faster, 0.5, 0.45, 0.55)),
 		"can't tell: −2.9% to +2.1%":           rate(of(CantTell, 1, 0.98, 1.029)),
 		"invalid: the thread ran on CPU 3":     InvalidVerdict("the thread ran on CPU 3"),
 
-		"confounded: slower: +1.1% to +2.9%, 61 rounds; more was stolen":                        slower.Confound(stolen),
-		"confounded: faster: −2.9% to −1.1%, 61 rounds; more was stolen; the canary was slower": faster.Confound(stolen).Confound("the canary was slower"),
-		"confounded: no difference larger than 2%; more was stolen":                             same.Confound(stolen),
-		"confounded: typical: same within 1%; total: +93%, long stalls; more was stolen":        stalls.Confound(stolen),
+		"confounded: slower: +1.1% to +2.9%, 61 rounds; more was stolen":                                                   slower.Confound(stolen),
+		"confounded: faster: −2.9% to −1.1%, 61 rounds; more was stolen; the canary was slower":                            faster.Confound(stolen).Confound("the canary was slower"),
+		"confounded: no difference larger than 2%; more was stolen":                                                        same.Confound(stolen),
+		"confounded: slower: in total 1.2–2.8 × as long, long stalls; typical: same within 1%, 61 rounds; more was stolen": stalls.Confound(stolen),
 	} {
 		v.Step = 0.001
 		assert.Equal(t, want, v.String())
@@ -72,22 +74,31 @@ func TestVerdictWords(t *testing.T) {
 	assert.Equal(t, "slower: +1.10% to +2.90%, 61 rounds", slower.String())
 }
 
-func TestDisagree(t *testing.T) {
+// A claim by either effect decides, unless the other claims the opposite; a total that claims nothing changes nothing.
+func TestEitherEffectDecides(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		typical, total Effect
-		want           bool
+		want           Kind
+		claim          float64 // ratio of the effect that is claimed
 	}{
-		{"same, and slower in total", Effect{1, 0.99, 1.01}, Effect{1.5, 1.2, 1.9}, true},
-		{"same, and slower in total by less than the margin", Effect{1, 0.99, 1.01}, Effect{1.01, 1.004, 1.015}, false},
-		{"same, and the total is open", Effect{1, 0.99, 1.01}, Effect{1.5, 0.9, 1.9}, false},
-		{"slower, and so in total", Effect{1.05, 1.04, 1.06}, Effect{1.06, 1.02, 1.09}, false},
-		{"slower, and far slower in total", Effect{1.05, 1.04, 1.06}, Effect{1.5, 1.2, 1.9}, true},
-		{"slower, and far less so in total", Effect{1.5, 1.4, 1.6}, Effect{1.15, 1.1, 1.2}, true},
-		{"slower, and faster in total", Effect{1.05, 1.04, 1.06}, Effect{0.7, 0.6, 0.8}, true},
-		{"open, and slower in total", Effect{1.05, 0.94, 1.16}, Effect{1.5, 1.2, 1.9}, true},
+		{"same, and slower in total", Effect{1, 0.99, 1.01}, Effect{1.5, 1.2, 1.9}, Slower, 1.5},
+		{"same, and slower in total by less than the margin", Effect{1, 0.99, 1.01}, Effect{1.01, 1.004, 1.015}, Same, 1},
+		{"same, and the total is open", Effect{1, 0.99, 1.01}, Effect{1.5, 0.9, 1.9}, Same, 1},
+		{"slower, and so in total", Effect{1.05, 1.04, 1.06}, Effect{1.06, 1.02, 1.09}, Slower, 1.05},
+		{"slower, and far slower in total", Effect{1.05, 1.04, 1.06}, Effect{1.5, 1.2, 1.9}, Slower, 1.05},
+		{"slower, and far less so in total", Effect{1.5, 1.4, 1.6}, Effect{1.15, 1.1, 1.2}, Slower, 1.5},
+		{"slower, and the total is open, and elsewhere", Effect{1.5, 1.4, 1.6}, Effect{1.1, 0.9, 1.2}, Slower, 1.5},
+		{"faster, and far faster in total", Effect{0.775, 0.77, 0.78}, Effect{0.385, 0.36, 0.41}, Faster, 0.775},
+		{"faster, and the total is open", Effect{0.775, 0.77, 0.78}, Effect{1.1, 0.8, 1.4}, Faster, 0.775},
+		{"slower, and faster in total", Effect{1.05, 1.04, 1.06}, Effect{0.7, 0.6, 0.8}, Mixed, 0.7},
+		{"open, and slower in total", Effect{1.05, 0.94, 1.16}, Effect{1.5, 1.2, 1.9}, Slower, 1.5},
+		{"open, and the total is open", Effect{1.05, 0.94, 1.16}, Effect{1.5, 0.9, 1.9}, CantTell, 1.05},
 	} {
-		assert.Equal(t, c.want, Verdict{Typical: c.typical, Total: &c.total, Margin: 0.02}.disagree(), c.name)
+		v := Verdict{Typical: c.typical, Total: &c.total, Margin: 0.02}
+		v.Kind = v.judged()
+		assert.Equal(t, c.want, v.Kind, c.name)
+		assert.Equal(t, c.claim, v.Claim().Ratio, c.name)
 	}
 }
 

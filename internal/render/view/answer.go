@@ -142,7 +142,34 @@ func Samples(d result.Distribution, n int, show func(float64) string) string {
 // Claim is a verdict on something that was compared.
 type Claim struct {
 	Name    string
+	Figure  string // that was compared; "": a time
 	Verdict stats.Verdict
+}
+
+// ClaimOf is the verdict on a cell of a judged run that is no baseline.
+func ClaimOf(run *result.Run, cell int) Claim {
+	c := Claim{Name: run.Cells[cell].Name, Verdict: *run.Cells[cell].Verdict}
+	if run.Matrix.Compared == result.MetricColumn {
+		c.Figure = run.MetricName()
+	}
+	return c
+}
+
+// comparative returns what a claim says in one word, "slower", or of a figure that is not a time "lower rps".
+func (c Claim) comparative() string {
+	if c.Figure == "" {
+		return c.Verdict.Word()
+	}
+	return c.Verdict.Word() + " " + c.Figure
+}
+
+// Comparative says what a cell of a run is against another: "slower than A", or "has a lower rps than A" after a relative "which".
+func (c Claim) Comparative(against string) string {
+	verb := "is "
+	if c.Figure != "" {
+		verb = "has a "
+	}
+	return fmt.Sprintf("%s%s than %s: %s", verb, c.comparative(), against, c.Verdict.Found())
 }
 
 // mostNames bounds a list of names in a sentence.
@@ -165,7 +192,9 @@ func Verdicts(run *result.Run) []Statement {
 	several := false
 	for i, cell := range run.Cells {
 		if cell.Verdict != nil && !run.IsBaseline(i) {
-			claims = append(claims, Claim{Name: names[i], Verdict: *cell.Verdict})
+			claim := ClaimOf(run, i)
+			claim.Name = names[i]
+			claims = append(claims, claim)
 		}
 		several = several || cell.Against != nil
 	}
@@ -182,7 +211,7 @@ func Verdicts(run *result.Run) []Statement {
 		text := fmt.Sprintf("%s %s, %s %s: medians of %d and %d samples", names[0], times[0], names[1], times[1],
 			run.Cells[0].Summary.Samples, run.Cells[1].Summary.Samples)
 		if ratio := claims[0].Verdict.Ratio(); ratio != "" {
-			text += "; within a round " + ratio
+			text += "; median of paired differences " + ratio
 		}
 		statements = append(statements, Statement{Text: text})
 	}
@@ -253,15 +282,22 @@ func Judgements(claims []Claim, against string) []Statement {
 		}
 		switch kind {
 		case stats.Faster, stats.Slower:
-			s.Text += against + ":"
+			s.Text = capital(of[0].comparative()) + " than " + against + ":"
 		case stats.Same:
 			s = Statement{Text: fmt.Sprintf("No difference larger than %s from %s: %s", units.Share(of[0].Verdict.Margin), against, Names(names))}
 		case stats.CantTell:
+			why := of[0].Verdict.Why()
+			alike := !slices.ContainsFunc(of, func(c Claim) bool { return c.Verdict.Why() != why })
 			s = Statement{Text: fmt.Sprintf("No difference from %s is certain yet", against)}
-			if len(of) < len(claims) {
+			switch {
+			case alike && len(of) == len(claims) && of[0].tooFew():
+				s.Text = of[0].sentence(against)
+				statements = append(statements, s)
+				continue
+			case len(of) < len(claims):
 				s.Text += " for " + Names(names)
 			}
-			if why := of[0].Verdict.Why(); !slices.ContainsFunc(of, func(c Claim) bool { return c.Verdict.Why() != why }) {
+			if alike {
 				s.Text += ": " + why
 			}
 		}
@@ -272,8 +308,8 @@ func Judgements(claims []Claim, against string) []Statement {
 
 // headings precede the claims of a kind that have a row each.
 var headings = map[stats.Kind]string{
-	stats.Faster: "Faster than ", stats.Slower: "Slower than ", stats.Invalid: "Not measured as asked:",
-	stats.Mixed:      "Typical samples and the total differ:",
+	stats.Invalid:    "Not measured as asked:",
+	stats.Mixed:      "Typical samples and the total say the opposite:",
 	stats.Confounded: "Doubtful, because the samples were disturbed unequally:",
 }
 
@@ -281,7 +317,7 @@ var headings = map[stats.Kind]string{
 func (c Claim) found() string {
 	switch c.Verdict.Kind {
 	case stats.Faster, stats.Slower:
-		return c.Verdict.Interval()
+		return c.Verdict.Found()
 	case stats.Mixed:
 		return c.Verdict.String()
 	}
@@ -293,14 +329,33 @@ func (c Claim) found() string {
 func (c Claim) sentence(against string) string {
 	switch v := c.Verdict; v.Kind {
 	case stats.Faster, stats.Slower:
-		return fmt.Sprintf("%s is %s than %s: %s", c.Name, v.Kind, against, v.Interval())
+		return c.Name + " " + c.Comparative(against)
 	case stats.Same:
 		return fmt.Sprintf("No difference between %s and %s is larger than %s", against, c.Name, units.Share(v.Margin))
 	case stats.CantTell:
+		switch {
+		case c.tooFew():
+			return capital(v.Why())
+		case v.Reason != "":
+			return "No verdict: " + v.Why()
+		}
 		return fmt.Sprintf("No difference between %s and %s was found: %s", against, c.Name, v.Why())
+	case stats.Confounded:
+		return fmt.Sprintf("No verdict: %s; the samples by themselves say %s", v.Reason, v.Undisturbed())
 	default:
 		return fmt.Sprintf("%s against %s: %s", c.Name, against, strings.Replace(v.String(), ": ", ", ", 1))
 	}
+}
+
+// tooFew reports whether there are too few samples for any interval.
+func (c Claim) tooFew() bool {
+	f := c.Verdict.Forecast
+	return c.Verdict.Reason == "" && f != nil && f.Kind == stats.FirstInterval
+}
+
+// capital returns a sentence with a capital letter.
+func capital(sentence string) string {
+	return strings.ToUpper(sentence[:1]) + sentence[1:]
 }
 
 // MostOfName is how much of a name a sentence quotes, in columns.

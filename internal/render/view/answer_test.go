@@ -104,8 +104,8 @@ func TestMediansBesideTheRatioWithinARound(t *testing.T) {
 		{Name: "one-cpu", Summary: &result.Summary{Samples: 80, Seconds: result.Distribution{Median: 0.122}}, Verdict: &v},
 	}}
 	assert.Equal(t, "one-cpu is faster than unbound: −29% to −27%. "+
-		"unbound 0.156 s, one-cpu 0.122 s: medians of 160 and 80 samples; within a round −28%.", Sentences(Verdicts(run)))
-	assert.Equal(t, "faster: −29% to −27%; within a round −28%", verdictsOf(run, 1, false)[0].Text)
+		"unbound 0.156 s, one-cpu 0.122 s: medians of 160 and 80 samples; median of paired differences −28%.", Sentences(Verdicts(run)))
+	assert.Equal(t, "faster: −29% to −27%; median of paired differences −28%", verdictsOf(run, 1, false)[0].Text)
 	run.Cells[1].Summary.Seconds.Median = 0.112
 	assert.Equal(t, "faster: −29% to −27%", verdictsOf(run, 1, false)[0].Text)
 }

@@ -79,7 +79,7 @@ func moreIsKnown(v stats.Verdict, than *stats.Verdict) bool {
 }
 
 // verdictsOf returns what was found of a cell. Where the ratio of the times that stand before it is not within the interval, since
-// the machine changed from round to round, the ratio within a round explains that.
+// the machine changed from round to round, the median of the paired differences explains that.
 func verdictsOf(run *result.Run, i int, verbose bool) table.Phrases {
 	phrases := CellPhrases(run, i, verbose)
 	at, cell := run.Against(i), run.Cells[i]
@@ -89,7 +89,7 @@ func verdictsOf(run *result.Run, i int, verbose bool) table.Phrases {
 	if base := run.Cells[at]; at != i && base.Summary != nil && cell.Summary != nil {
 		ratio, v := cell.Summary.Seconds.Median/base.Summary.Seconds.Median, cell.Verdict
 		if words := v.Ratio(); words != "" && (ratio < v.Typical.Lo || ratio > v.Typical.Hi) {
-			phrases[0].Text += "; within a round " + words
+			phrases[0].Text += "; median of paired differences " + words
 		}
 	}
 	return append(phrases, contrastWords(run, i, verbose)...)

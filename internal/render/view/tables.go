@@ -212,12 +212,10 @@ func (s Shape) main(run *result.Run, rows []Measured) table.Table {
 	return t
 }
 
-// orderTable has the order of the cells, as far as it is certain.
+// orderTable has the cells that are not told apart.
 func orderTable(run *result.Run) table.Table {
-	t := table.Table{
-		Name: "order", Title: "Cells by the typical ratio, the best first: each is better than those of the lines below its own",
-	}
-	t.Add("place", "cells")
+	t := table.Table{Name: "order", Title: "Cells on one line are not told apart, the best first"}
+	t.Add("line", "cells")
 	for i, group := range run.Matrix.Groups {
 		var names []string
 		for _, cell := range group {
