@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/matrix"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 // checker adds lines to a recording, and checks each against those before it. The lines have the order that an outline has.
@@ -188,12 +189,14 @@ func (c *checker) footer(f *result.Footer) error {
 		return fmt.Errorf("the footer has %d cells, but the header %d", len(f.Cells), len(run.Cells))
 	}
 	for i := range run.Cells {
-		cell := &run.Cells[i]
-		if of := f.Cells[i]; c.Unjudged != nil { // this gorun cannot judge it
-			cell.Summary, cell.Verdict, cell.Verdicts = of.Summary, of.Verdict, of.Verdicts
-			cell.Words, cell.Layouts = of.Words, of.Layouts
+		of, cell := f.Cells[i], &run.Cells[i]
+		switch {
+		case c.Unjudged != nil: // this gorun cannot judge it
+			cell.Judged(of)
+		case run.Matrix != nil && run.Matrix.Rules != stats.Rules: // what followed by other rules is not what follows now
+			of.Judged(*cell)
 		}
-		if err := agrees(fmt.Sprintf("cell %d of the footer", i), f.Cells[i], *cell); err != nil {
+		if err := agrees(fmt.Sprintf("cell %d of the footer", i), of, *cell); err != nil {
 			return err
 		}
 	}

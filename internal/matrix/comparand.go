@@ -17,6 +17,8 @@ type Comparand struct {
 	// returns the figure, or its inverse if higher is better: the inverse of operations per second is the time of one.
 	// Without the figure, the result is not a positive number.
 	Of      func(result.Sample) float64
+	raw     func(result.Sample) (figure float64, known bool) // in its unit
+	unit    column.Unit
 	decides bool // this figure decides when the run stops
 	rate    bool // Of returns inverses
 	amount  bool // Of returns no times
@@ -57,15 +59,17 @@ func invalid(s result.Sample) bool { return s.Quality.Verdict == result.Invalid 
 // Comparands returns the judged figures of a run; the first decides when it stops. The columns are those of the run's
 // experiment.
 func Comparands(m *result.Matrix, columns column.List) ([]Comparand, error) {
-	figures := []Comparand{{Of: func(s result.Sample) float64 { return s.Seconds }}}
+	decides := figureOf(column.Wall, false)
+	decides.JudgedColumn = result.JudgedColumn{}
 	if m.Compared != "" {
 		c, found := columns.Find(m.Compared)
 		if !found {
 			return nil, fmt.Errorf("the cells are compared by %s, which this gorun does not know", m.Compared)
 		}
-		figures[0] = figureOf(c, m.Better == result.Higher)
+		decides = figureOf(c, m.Better == result.Higher)
 	}
-	figures[0].decides = true
+	decides.decides = true
+	figures := []Comparand{decides}
 	for _, f := range m.Figures {
 		c, found := columns.Find(f.Column)
 		if !found {
@@ -93,6 +97,7 @@ func figureOf(c column.Column, rate bool) Comparand {
 		JudgedColumn: result.JudgedColumn{Column: c.Name, Label: c.Label}, rate: rate,
 		amount: c.Unit != column.Seconds && c.Unit != column.Nanoseconds,
 	}
+	f.unit, f.raw = c.Unit, func(s result.Sample) (float64, bool) { return c.Number(&s) }
 	f.Of = func(s result.Sample) float64 {
 		figure, ok := c.Number(&s)
 		if !ok {

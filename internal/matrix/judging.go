@@ -26,6 +26,7 @@ type Judging struct {
 	faults  []Faults                 // by figure: the samples that are invalid or lack it; no valid one lacks the first
 	answers map[string]result.Answer // by question
 	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
+	ties    []ties                   // by figure
 	samples [][]float64              // by cell, the deciding figure of the samples that count
 	ended   float64                  // elapsed seconds at the end of the last complete round
 	took    float64                  // seconds that the last complete round took
@@ -84,7 +85,7 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 	b := &Judging{
 		run: run, figures: figures, at: make([]place, len(run.Cells)), faults: make([]Faults, len(figures)),
 		answers: map[string]result.Answer{}, pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)),
-		looked: -1,
+		ties: make([]ties, len(figures)), looked: -1,
 	}
 	if err := b.assign(); err != nil {
 		return nil, err
@@ -336,10 +337,11 @@ func (b *Judging) pair(samples []result.Sample) {
 			return
 		}
 		p := pair{cell: of.Quality.Signals, base: base.Quality.Signals, round: of.Round}
-		for _, figure := range b.figures {
+		for f, figure := range b.figures {
 			ratio := math.NaN()
 			if figure.known(of) && figure.known(base) {
 				ratio = math.Log(figure.Of(of) / figure.Of(base))
+				b.ties[f].add(c, figure, of, base)
 			}
 			p.logs = append(p.logs, ratio)
 		}

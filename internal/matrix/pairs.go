@@ -39,9 +39,18 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 // the wall seconds.
 func Summarise(run *result.Run, figures []Comparand) {
 	samples, metrics := make([][]result.Sample, len(run.Cells)), make([][]float64, len(run.Cells))
+	others := make([][][]float64, len(figures)) // by figure, without the first, and by cell
+	for f := range others {
+		others[f] = make([][]float64, len(run.Cells))
+	}
 	for _, s := range run.Samples {
 		if !s.Good() {
 			continue
+		}
+		for f, other := range figures[1:] {
+			if x, known := other.raw(s); known {
+				others[f+1][s.Cell] = append(others[f+1][s.Cell], x)
+			}
 		}
 		figure := figures[0].Of(s)
 		switch {
@@ -56,9 +65,20 @@ func Summarise(run *result.Run, figures []Comparand) {
 	}
 	for i := range run.Cells {
 		summary := result.Summarise(samples[i])
+		run.Cells[i].Summary = summary
+		if summary == nil {
+			continue
+		}
 		if metrics[i] != nil {
 			summary.Metric = new(result.Distribute(metrics[i]))
 		}
-		run.Cells[i].Summary = summary
+		for f, other := range figures {
+			if of := others[f][i]; of != nil {
+				if summary.Figures == nil {
+					summary.Figures = map[string]result.FigureSummary{}
+				}
+				summary.Figures[other.Column] = result.FigureSummary{Unit: string(other.unit), Distribution: result.Distribute(of)}
+			}
+		}
 	}
 }

@@ -26,8 +26,7 @@ func (r *Run) Header() *Run {
 	header := *r
 	header.Samples, header.Summary, header.Cells = []Sample{}, nil, slices.Clone(r.Cells)
 	for i := range header.Cells {
-		cell := &header.Cells[i]
-		cell.Summary, cell.Verdict, cell.Verdicts, cell.Words, cell.Layouts = nil, nil, nil, "", nil
+		header.Cells[i].Judged(Cell{})
 	}
 	if r.Matrix != nil {
 		m := *r.Matrix

@@ -17,6 +17,7 @@ type Matrix struct {
 	Compared  string         `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
 	Better    string         `json:"better,omitempty"`  // of a metric: Lower or Higher
 	Figures   []JudgedColumn `json:"figures,omitempty"` // judged on the same samples, in addition to the deciding figure
+	Rules     int            `json:"rules,omitempty"`   // stats.Rules of the gorun that began the run
 	Baseline  int            `json:"baseline"`          // index of the cell with which cells without an Against are compared
 	Alpha     float64        `json:"alpha"`             // probability of any false verdict in the run
 	Margin    float64        `json:"margin"`            // a difference up to it is none: 0.02 is 2%
@@ -262,6 +263,11 @@ type Cell struct {
 	Words    string                   `json:"words,omitempty"` // Verdict in words
 	// With several layouts, the typical ratio to the baseline of each, by the deciding figure. One without samples is left out.
 	Layouts []float64 `json:"layouts,omitempty"`
+}
+
+// Judged gives a cell what follows from the samples of another one.
+func (c *Cell) Judged(by Cell) {
+	c.Summary, c.Verdict, c.Verdicts, c.Words, c.Layouts = by.Summary, by.Verdict, by.Verdicts, by.Words, by.Layouts
 }
 
 // CPUs is a list of CPUs as one machine has it.

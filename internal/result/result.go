@@ -93,23 +93,31 @@ const NoASLR = "0"
 
 // Sample is one measured execution.
 type Sample struct {
-	Index         int            `json:"index"`
-	*Slot                        // of a matrix
-	Seconds       float64        `json:"seconds"`                // wall
-	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
-	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
-	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load requested in addition to the experiment
-	Unwaited      float64        `json:"-"`                      // CPU seconds that belong to the sample, of processes that gorun has not waited for, for judging
-	QueuedShare   float64        `json:"-"`                      // for at least this share of its time, other programs had the CPU for which a thread waited; for judging
-	Values        Figures        `json:"values"`
-	Answer        *Answer        `json:"answer,omitempty"`
-	Workers       *Workers       `json:"workers,omitempty"`
-	WorkersDetail []WorkerDetail `json:"workers_detail,omitempty"`
-	CPUs          []CPU          `json:"cpus,omitempty"`
-	Placement     Placement      `json:"placement"`
-	Quality       Quality        `json:"quality"`
-	Doubts        []Doubt        `json:"-"`                 // the experiment's own, for the verdict of its quality
-	Partial       bool           `json:"partial,omitempty"` // cut short; not summarised
+	Index         int               `json:"index"`
+	*Slot                           // of a matrix
+	Seconds       float64           `json:"seconds"`                // wall
+	UserSeconds   float64           `json:"user_seconds"`           // of the process, all threads
+	SystemSeconds float64           `json:"system_seconds"`         // of the process, all threads
+	LoadSeconds   float64           `json:"load_seconds,omitempty"` // CPU time of a load requested in addition to the experiment
+	Unwaited      float64           `json:"-"`                      // CPU seconds that belong to the sample, of processes that gorun has not waited for, for judging
+	QueuedShare   float64           `json:"-"`                      // for at least this share of its time, other programs had the CPU for which a thread waited; for judging
+	Values        Figures           `json:"values"`
+	Answer        *Answer           `json:"answer,omitempty"`
+	Workers       *Workers          `json:"workers,omitempty"`
+	WorkersDetail []WorkerDetail    `json:"workers_detail,omitempty"`
+	CPUs          []CPU             `json:"cpus,omitempty"`
+	Placement     Placement         `json:"placement"`
+	Quality       Quality           `json:"quality"`
+	Buckets       map[string]Bucket `json:"buckets,omitempty"` // by column, of figures of which only the bucket of a histogram is known
+	Doubts        []Doubt           `json:"-"`                 // the experiment's own, for the verdict of its quality
+	Partial       bool              `json:"partial,omitempty"` // cut short; not summarised
+}
+
+// Bucket is the bucket of a histogram in which a figure lies. Where in it is not known.
+type Bucket struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to,omitempty"`   // 0: it has no end
+	Unit string  `json:"unit,omitempty"` // a column.Unit; "": the figure's own
 }
 
 // CPUSeconds is the CPU time that the process used: user and system, all threads.
@@ -284,6 +292,14 @@ type Summary struct {
 	Spread  float64      `json:"spread"` // (max − min) / median
 
 	Metric *Distribution `json:"metric,omitempty"` // of a command's own figure
+	// Of the figures that are judged in addition to the deciding one, by the column's name.
+	Figures map[string]FigureSummary `json:"figures,omitempty"`
+}
+
+// FigureSummary is the distribution of a figure, in its unit.
+type FigureSummary struct {
+	Unit string `json:"unit"` // a column.Unit; "": its own
+	Distribution
 }
 
 // Finding is one plain sentence about what limited the run, and the figure that shows it.

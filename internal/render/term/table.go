@@ -16,7 +16,7 @@ const leastWords = 28
 type wordColumn struct {
 	title string
 	words []table.Phrases // by row; nil: the sheet has none
-	width int             // of the longest phrase, with the gap before it
+	width int             // of the longest first phrase, with the gap before it; others take several lines where it is too narrow for them
 }
 
 // Table lays out a table in opts.Width columns. Where there is no room, ranges give way first, then the columns of the highest
@@ -83,8 +83,8 @@ func splitWords(sheet table.Sheet) (rest table.Sheet, words wordColumn) {
 	words.width = 2 + Width(words.title)
 	for _, row := range sheet.Rows {
 		words.words = append(words.words, row[last].Words)
-		for _, phrase := range row[last].Words {
-			words.width = max(words.width, 2+Width(phrase.Text))
+		if len(row[last].Words) > 0 {
+			words.width = max(words.width, 2+Width(row[last].Words[0].Text))
 		}
 	}
 	return only(sheet, func(n int, _ table.SheetColumn) bool { return n < last }), words

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/table"
@@ -63,11 +64,33 @@ func CellPhrases(run *result.Run, i int, verbose bool) table.Phrases {
 	for _, figure := range run.Matrix.Figures {
 		v, judged := run.Cells[i].Verdicts[figure.Column]
 		silent := v.Kind == stats.CantTell && (figure.Second || !moreIsKnown(v, decides)) || figure.Second && v.Kind == stats.Same
+		if decides != nil && v.Reason != "" && v.Reason != decides.Reason {
+			silent = false // it says why nothing can be judged by this figure
+		}
 		if judged && figure.Cells == 0 && (verbose || decides == nil || !silent) {
-			phrases = append(phrases, FigureWords(figure, v, verbose))
+			phrase := FigureWords(figure, v, verbose)
+			phrase.Text += values(run, i, figure)
+			phrases = append(phrases, phrase)
 		}
 	}
 	return phrases
+}
+
+// values are the medians of a figure of a cell's baseline and of the cell, as " (0.95 ms → 0.85 ms)".
+func values(run *result.Run, cell int, figure result.JudgedColumn) string {
+	var sides []table.Value
+	for _, i := range [2]int{run.Against(cell), cell} {
+		if run.Cells[i].Summary == nil {
+			return ""
+		}
+		of, known := run.Cells[i].Summary.Figures[figure.Column]
+		if !known {
+			return ""
+		}
+		sides = append(sides, table.Number{X: of.Median, Unit: column.Unit(of.Unit)})
+	}
+	texts := showAlike(sides)
+	return fmt.Sprintf(" (%s → %s)", texts[0], texts[1])
 }
 
 // moreIsKnown reports whether the interval of one undecided verdict is at most half as wide as that of another: on a busy machine CPU

@@ -258,12 +258,17 @@ func CellTimes(run *result.Run) (title string, times []table.Value) {
 
 // cellTimes are the medians of what is compared of the cells, as the table has them.
 func cellTimes(run *result.Run) []string {
-	title, times := CellTimes(run)
-	t := table.Table{Columns: []table.Column{{Title: title}}}
-	for _, x := range times {
+	_, times := CellTimes(run)
+	return showAlike(times)
+}
+
+// showAlike returns values as a column of a table has them.
+func showAlike(values []table.Value) []string {
+	t := table.Table{Columns: []table.Column{{}}}
+	for _, x := range values {
 		t.Rows = append(t.Rows, table.Row{Values: []table.Value{x}})
 	}
-	texts := make([]string, len(times))
+	texts := make([]string, len(values))
 	for i, row := range t.Sheet().Rows {
 		texts[i] = row[0].Text
 	}
