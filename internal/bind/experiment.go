@@ -169,7 +169,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Schedule = matrix.Schedule{
 		Order: matrix.Pairs, Title: "Processes bound to CPUs", Baseline: Unbound,
 		Method: "pairs of a bound and an unbound trial; each comes first equally often, in random order; what is compared" +
-			" of a trial is the mean time of its processes' sums; no control",
+			" of a trial is the mean time of its processes' sums; this verdict has no control",
 	}
 	for i := 0; i < len(order); i += 2 {
 		first := Unbound

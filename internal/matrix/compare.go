@@ -147,14 +147,16 @@ func tooFew(sides []Side, cells []result.ComparedCell) result.Warning {
 		files = append(files, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(sides[i%2].File, extension), i/2+1, extension))
 	}
 	w := result.Warning{
-		Code:    "sessions",
+		Code:    result.FewRuns,
 		Message: fmt.Sprintf("%d runs of each are too few to show how far runs drift apart by themselves.", len(sides)/2),
-		Hint:    fmt.Sprintf("run both in turn, %d times each, and: gorun compare %s", stats.FewestPairs, shell.Join(files)),
+		Hint:    "gorun compare " + shell.Join(files),
 	}
+	inTurn := fmt.Sprintf(" Run both in turn, %d times each, and compare all.", stats.FewestPairs)
 	if len(sides) > 2 {
+		w.Message += inTurn
 		return w
 	}
-	w.Message = "One run each does not show how far runs drift apart by themselves; the worst that was recorded is allowed for."
+	w.Message = "Two single runs can't tell: they do not show how far runs drift apart by themselves."
 	least := math.Inf(1)
 	for _, cell := range cells {
 		if e := cell.Verdict.Typical; cell.Verdict.Kind == stats.CantTell && e.Bounded() {
@@ -162,9 +164,9 @@ func tooFew(sides []Side, cells []result.ComparedCell) result.Warning {
 		}
 	}
 	if !math.IsInf(least, 1) {
-		w.Message += fmt.Sprintf(" So nothing below %.0f%% can be claimed of what is undecided here; runs in turn resolve more.",
-			math.Ceil(100*least))
+		w.Message += fmt.Sprintf(" Differences below %.0f%% stay hidden here.", math.Ceil(100*least))
 	}
+	w.Message += inTurn
 	return w
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gorun/internal/render/term"
@@ -23,11 +24,12 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 		return IndentedJSON(w, c)
 	case "table":
 		c = term.Clean(c)
-		blocks := []string{view.AnswerBlock(comparisonAnswer(c), opts)}
+		blocks := []string{view.AnswerBlock(comparisonAnswer(c), opts) + inTurn(c, opts)}
 		for _, t := range []table.Table{comparedTable(c, opts.Verbose), unmatchedTable(c), differencesTable(c), originsTable(c)} {
 			blocks = append(blocks, term.Table(t, opts))
 		}
-		_, err := io.WriteString(w, term.Page(append(blocks, warningsBlock(c.Warnings, opts))))
+		others := slices.DeleteFunc(slices.Clone(c.Warnings), func(w result.Warning) bool { return w.Code == result.FewRuns })
+		_, err := io.WriteString(w, term.Page(append(blocks, warningsBlock(others, opts))))
 		return err
 	}
 	return fmt.Errorf("%w %q for a comparison: there are %s", ErrFormat, format, strings.Join(ComparisonFormats, ", "))
@@ -40,11 +42,31 @@ func comparisonAnswer(c *result.Comparison) []view.Statement {
 		claims = append(claims, view.Claim{Name: cell.A, Verdict: cell.Verdict})
 	}
 	statements := view.Judgements(claims, "A")
+	for _, w := range c.Warnings {
+		if w.Code == result.FewRuns {
+			statement := view.Statement{Text: w.Message}
+			if slices.ContainsFunc(c.Cells, func(cell result.ComparedCell) bool { return cell.Verdict.Kind != stats.CantTell }) {
+				statements = append(statements, statement)
+			} else {
+				statements = append([]view.Statement{statement}, statements...)
+			}
+		}
+	}
 	statements = append(statements, gateStatement(c.Gate)...)
 	if c.Forced {
 		statements = append(statements, view.Statement{Text: "Forced, although not alike: " + view.Names(c.Unmeant)})
 	}
 	return append(statements, view.Statement{Text: fmt.Sprintf("A is %s, and B is %s, which is compared with it", c.A.File, c.B.File)})
+}
+
+// inTurn is the comparison of more runs that would decide; "": these are enough. It is never broken: it is there to be copied.
+func inTurn(c *result.Comparison, opts term.Options) string {
+	for _, w := range c.Warnings {
+		if w.Code == result.FewRuns {
+			return opts.Paint(term.Bold, "next") + ": " + w.Hint + "\n"
+		}
+	}
+	return ""
 }
 
 // mostOfFile is how much of a file's name the table of the runs quotes, in columns. The answer has it in full.

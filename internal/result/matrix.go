@@ -336,6 +336,9 @@ type Comparison struct {
 	Warnings    []Warning      `json:"warnings"`
 }
 
+// FewRuns is the code of the warning that a comparison has too few runs to show how far runs drift apart by themselves.
+const FewRuns = "sessions"
+
 // Origin describes the run on one side of a comparison.
 type Origin struct {
 	File    string `json:"file"`
