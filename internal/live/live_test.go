@@ -96,7 +96,7 @@ func TestSettling(t *testing.T) {
 
 func TestParseMetrics(t *testing.T) {
 	parse := func(s Source) (Source, error) { err := s.parseMetrics(); return s, err }
-	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher\nlower\nhigher", load: "x", url: "http://h/"})
+	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher,lower,higher", load: "x", url: "http://h/"})
 	require.NoError(t, err)
 	assert.Equal(t, result.Higher, s.compared.Better)
 	assert.NotNil(t, s.metrics[0].lines)
@@ -109,17 +109,17 @@ func TestParseMetrics(t *testing.T) {
 		s    Source
 		says string
 	}{
-		{Source{}, "no figure is named"},
+		{Source{}, "say what to measure: --metric"},
 		{Source{metric: "x", better: "lower"}, "there is no load whose lines it matches"},
-		{Source{metric: "x", load: "x"}, "needs to know whether a lower or a higher figure is better"},
+		{Source{metric: "x", load: "x"}, "--metric x: say which figure is better: --better higher, or --better lower"},
 		{Source{metric: "process:x"}, "there is no figure process:x"},
 		{Source{metric: "(a)(b)", load: "x", better: "lower"}, "it has 2 groups"},
 		{Source{metric: "(", load: "x", better: "lower"}, "missing closing )"},
 		{Source{metric: "histogram_quantile(2, x)", url: "http://h/"}, "a quantile is between 0 and 1"},
-		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a quantile of a histogram says nothing alone"},
+		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a latency quantile needs a rate beside it"},
 		{Source{metric: "rate(x)", url: "http://h/", better: "lower"}, "selects no metric"},
 		{Source{metric: "a\nb\nc\nd\ne", load: "x", better: "lower"}, "at most 4"},
-		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better is given 3 times, for 2 metrics"},
+		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better has 3 directions, and --metric 2 figures"},
 	} {
 		_, err := parse(c.s)
 		assert.ErrorContains(t, err, c.says)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/command"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/lazy"
@@ -256,19 +257,16 @@ func (s *Source) plan(plan *result.Plan) {
 // parseMetrics reads --metric and --better.
 func (s *Source) parseMetrics() error {
 	if s.metric == "" {
-		return hint.With(errors.New("no figure is named by which the settings are judged"),
+		return hint.With(errors.New("say what to measure: --metric"),
 			"--metric REGEX --load 'COMMAND', or --metric NAME --metric-url URL, or --metric process:run-queue")
 	}
 	texts := strings.Split(s.metric, "\n")
 	if most := len(new(Figures).metrics()); len(texts) > most {
 		return fmt.Errorf("--metric is given %d times: at most %d figures are judged", len(texts), most)
 	}
-	directions := strings.Split(s.better, "\n")
-	if len(directions) == 1 {
-		directions = slices.Repeat(directions, len(texts))
-	}
-	if len(directions) != len(texts) {
-		return fmt.Errorf("--better is given %d times, for %d metrics: give it once, or once for each", len(directions), len(texts))
+	directions, err := command.Directions(s.better, len(texts))
+	if err != nil {
+		return err
 	}
 	alone := true
 	for i, text := range texts {
@@ -278,9 +276,8 @@ func (s *Source) parseMetrics() error {
 		}
 		alone = alone && m.quantile > 0
 		direction := cmp.Or(directions[i], m.better)
-		if direction != result.Lower && direction != result.Higher {
-			return hint.With(fmt.Errorf("--metric %s needs to know whether a lower or a higher figure is better", hint.Word(text)),
-				"add --better higher or --better lower")
+		if direction == "" {
+			return hint.Flag("metric", text, command.ErrNoDirection)
 		}
 		if i == 0 {
 			s.compared = experiment.ComparedBy{Column: metricColumn(0), Better: direction}
@@ -290,8 +287,8 @@ func (s *Source) parseMetrics() error {
 		s.metrics = append(s.metrics, m)
 	}
 	if alone {
-		return hint.With(errors.New("a quantile of a histogram says nothing alone: requests that wait before the handler are not in it"),
-			"add a rate, such as that of the histogram's _count")
+		return hint.With(errors.New("a latency quantile needs a rate beside it"), fmt.Sprintf(
+			"add --metric %s --better higher: a histogram has no time that requests wait before the handler", s.metrics[0].series.Name+"_count"))
 	}
 	return nil
 }
