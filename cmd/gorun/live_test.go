@@ -188,6 +188,8 @@ func TestLiveServerEnds(t *testing.T) {
 		"load": {func(pid string) string {
 			return "sh -c 'for i in $(seq 200); do echo rate=5; sleep 0.01; done; exit 3'"
 		}, nil, false, "the load ended with exit code 3"},
+		"once":    {func(string) string { return "echo rate=5" }, nil, false, "add --load-per-block"},
+		"wrong":   {func(string) string { return "sh -c 'echo cannot connect >&2; exit 3'" }, []string{"--load-per-block"}, false, "--load: the load ended with exit code 3: cannot connect"},
 		"abort":   {func(pid string) string { return programtest.Load(t, "rates", pid) }, []string{"--abort-if", "metric>10"}, false, "--abort-if metric>10: it was"},
 		"program": {func(pid string) string { return "sh -c 'while :; do echo rate=5; sleep 0.01; done'" }, nil, true, "it has ended"},
 	} {

@@ -104,7 +104,7 @@ func (m Metric) find(output []byte) (float64, error) {
 	matches := m.re.FindAllSubmatchIndex(output, -1)
 	if len(matches) == 0 {
 		ends := "which is empty"
-		if end := endOf(output); end != "" {
+		if end := EndOf(output); end != "" {
 			ends = fmt.Sprintf("which ends in %q", end)
 		}
 		return 0, hint.With(fmt.Errorf("the metric %q matches nothing in the output, %s", m, ends),

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/launch"
 	"gorun/internal/program"
 	"gorun/internal/result"
 )
@@ -71,6 +73,36 @@ func TestFiguresOfLines(t *testing.T) {
 	_, err = l.await(t.Context(), regexp.MustCompile("missing"), edgeAt(0))
 	require.ErrorContains(t, err, "the load ended because")
 	assert.True(t, experiment.IsOver(err))
+}
+
+// A load that ends, or prints no such line, says with what: the reason is there.
+func TestLoadsThatFail(t *testing.T) {
+	for _, c := range []struct {
+		of    launch.Ending
+		wrote string
+		says  string
+		hint  string
+	}{
+		{launch.Ending{ExitCode: 3}, "once\ncannot connect\n", "the load ended with exit code 3: once cannot connect", ""},
+		{launch.Ending{ExitCode: 143, Signal: 15}, "", "the load ended by signal 15 and has written nothing", ""},
+		{launch.Ending{}, "rate=5", "the load ended with exit code 0: rate=5", "--load-per-block"},
+	} {
+		l := lines()
+		require.NoError(t, l.exited())
+		l.outcome.Ending, l.tail = c.of, []byte(c.wrote)
+		close(l.ended)
+		err := l.exited()
+		require.EqualError(t, err, c.says)
+		assert.Contains(t, hint.Of(err), c.hint)
+		assert.Equal(t, c.hint == "", hint.Of(err) == "")
+	}
+	for wrote, says := range map[string]string{"": " and has written nothing", "refused\n": ": refused"} {
+		l := lines(wrote)
+		l.tail = []byte(wrote)
+		_, err := l.await(t.Context(), regexp.MustCompile("rate"), edgeAt(0))
+		require.EqualError(t, err, `it runs for 0s without a line that matches "rate"`+says)
+		assert.Contains(t, hint.Of(err), "--load-per-block")
+	}
 }
 
 // Lines with their own times are of these times, however late they arrived.

@@ -91,9 +91,24 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 		}
 	}
 	if s.perBlock {
-		return nil, nil
+		return nil, s.tryLoad(ctx)
 	}
 	return s.pilot(ctx)
+}
+
+// tryLoad runs a load of blocks once: it must end well and print the figures.
+func (s *sampler) tryLoad(ctx context.Context) error {
+	figures := &Figures{}
+	b, err := s.measure(ctx, nil, 0, figures)
+	for _, m := range s.metrics {
+		if err == nil && m.whole != nil {
+			_, err = s.figure(m, b, figures)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--load: %w", err)
+	}
+	return nil
 }
 
 // hold saves the program, in a file and in a guardian, before it is switched.
@@ -319,7 +334,7 @@ func (s *sampler) measure(ctx context.Context, continues *block, length time.Dur
 	if s.perBlock {
 		b.outcome, err = launch.Run(ctx, launch.Command{Self: s.Self.In(s.Environ), Argv: s.loadArgv, Keep: keptOutput})
 		if err == nil && b.outcome.ExitCode != 0 {
-			err = fmt.Errorf("the load ended with exit code %d", b.outcome.ExitCode)
+			err = ended(b.outcome.Ending, append(b.outcome.Stdout, b.outcome.Stderr...))
 		}
 		if err != nil {
 			return b, err
