@@ -172,6 +172,13 @@ func TestLiveServerBlocks(t *testing.T) {
 		"--load", programtest.Load(t, "ask", address))...)
 	require.Error(t, err)
 	assert.Contains(t, stderr, "the counter is written only every")
+
+	address = "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
+	pid = strconv.Itoa(programtest.Start(t, "serve", address, "60ms").Process.Pid)
+	_, stderr, err = runLive(t, "--pid", pid, "--vary", "placement="+a+","+b, "--better", "higher", "--block", "50ms", "--metric", "asked_total",
+		"--metric-url", "http://"+address+"/metrics")
+	require.Error(t, err)
+	assert.Regexp(t, `the endpoint takes \S+ to answer: a block of 50ms is too short\n.*give --block `, stderr)
 }
 
 // What ends a run: the load, the program, and --abort-if. Each says so, and everything is put back.

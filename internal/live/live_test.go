@@ -126,6 +126,69 @@ func TestSettling(t *testing.T) {
 	assert.Equal(t, 5, settling(rising), "not settled in the first half")
 }
 
+// chosen is a sampler of two cells whose blocks and washouts have their defaults, or are given.
+func chosen(block, washout time.Duration) *sampler {
+	source := &Source{block: max(block, defaultBlock), washout: max(washout, defaultWashout)}
+	if block > 0 {
+		source.block = block
+	}
+	if washout > 0 {
+		source.washout = washout
+	}
+	source.given.block, source.given.washout = func() bool { return block > 0 }, func() bool { return washout > 0 }
+	return &sampler{Source: source, cells: make([]Cell, 2)}
+}
+
+// Blocks become as long as a slow endpoint needs. What the user has given, or what takes longer than a user may want, is refused, with
+// a length that works.
+func TestSlowEndpoint(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		answer, given time.Duration
+		block         time.Duration // that is chosen; 0: it is refused
+		hint          string
+	}{
+		{10 * ms, 0, 200 * ms, ""},
+		{66 * ms, 0, 700 * ms, ""},
+		{66 * ms, 400 * ms, 400 * ms, ""},
+		{66 * ms, 300 * ms, 0, "give --block 700ms"},
+		{2000 * ms, 0, 0, "give --block 20s --budget 10m"},
+		{2000 * ms, 12000 * ms, 12000 * ms, ""},
+	} {
+		s := chosen(c.given, 0)
+		s.answers = []float64{c.answer.Seconds(), c.answer.Seconds(), 100} // one is slow by chance
+		least := blockFor(s.answer())
+		warnings, err := s.lengthen(least, spare*least, "slow-endpoint", slowAnswer(s.answer()))
+		if c.block == 0 {
+			require.ErrorContains(t, err, "the endpoint takes "+c.answer.String()+" to answer: a block of "+s.block.String()+" is too short")
+			assert.Equal(t, c.hint, hint.Of(err))
+			assert.Error(t, s.slowEndpoint())
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, s.slowEndpoint())
+		assert.Equal(t, c.block, s.block)
+		assert.Equal(t, c.block > defaultBlock && c.given == 0, len(warnings) == 1)
+		assert.LessOrEqual(t, c.answer.Seconds(), mostLate*s.block.Seconds(), "its figures count")
+	}
+}
+
+// A switch may take as long as the washout: many threads take time. What is asked for is enough.
+func TestSlowSwitch(t *testing.T) {
+	const ms = time.Millisecond
+	for took, washout := range map[time.Duration]time.Duration{65 * ms: 20 * ms, 300 * ms: 0, 51 * ms: 50 * ms} {
+		s := chosen(0, washout)
+		require.Greater(t, took, s.mostSwitch())
+		err := s.slowSwitch(took)
+		require.EqualError(t, err, "the switch of all threads took "+took.String()+", and --washout is "+s.washout.String())
+		enough := washoutFor(took)
+		assert.Equal(t, "give --washout "+enough.String(), hint.Of(err))
+		assert.LessOrEqual(t, took, chosen(0, enough).mostSwitch())
+	}
+	assert.LessOrEqual(t, 65*ms, chosen(0, 0).mostSwitch())
+	assert.LessOrEqual(t, 45*ms, chosen(0, 10*ms).mostSwitch(), "short switches are never too long")
+}
+
 func TestParseMetrics(t *testing.T) {
 	parse := func(s Source) (Source, error) { err := s.parseMetrics(); return s, err }
 	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher,lower,higher", load: "x", url: "http://h/"})

@@ -41,6 +41,11 @@ type sampler struct {
 	follows       bool          // the program is one of Go whose GOMAXPROCS follows its CPUs, and its endpoint has it
 	afterFollowed time.Duration // the washout after GOMAXPROCS has followed
 
+	// What the pilot has seen, and with it the length of its slices.
+	answers  []float64     // seconds that the endpoint took to answer
+	switched time.Duration // the longest switch
+	slice    time.Duration
+
 	blocks int       // that were measured
 	longs  []float64 // ratios of the halves of long blocks
 	over   error     // why no further sample can be taken
@@ -66,8 +71,13 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 		if s.endpoint, err = metrics.NewEndpoint(s.url); err != nil {
 			return nil, hint.Flag("metric-url", s.url, err)
 		}
-		if err := s.try(ctx); err != nil {
-			return nil, fmt.Errorf("--metric-url: %w", err)
+		for range 2 { // once, it may have been slow by chance
+			if err := s.try(ctx); err != nil {
+				return nil, fmt.Errorf("--metric-url: %w", err)
+			}
+		}
+		if err := s.slowEndpoint(); err != nil {
+			return nil, err
 		}
 	}
 	switcher, err := program.NewSwitcher(s.program, s.settings)
@@ -134,6 +144,7 @@ func (s *sampler) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.noteAnswer(scrape)
 	for _, m := range s.metrics {
 		if m.series == nil {
 			continue
@@ -149,7 +160,7 @@ func (s *sampler) try(ctx context.Context) error {
 const (
 	brief      = 10 * time.Millisecond // for which the other setting is given before a block
 	settled    = 5 * time.Millisecond  // after which a thread that was missed by a switch shows
-	mostSwitch = 50 * time.Millisecond // that a switch may take
+	mostSwitch = 50 * time.Millisecond // that a switch may take, also where the washout is shorter
 	mostLate   = 0.2                   // of a block, by which its end may be late
 	longEvery  = 20                    // blocks, of which one is continued as a long one, after the first verdict can have come
 	firstLong  = 30
@@ -222,8 +233,9 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	}
 	figures := &Figures{Threads: threads, SwitchSeconds: took.Seconds()}
 	sample.Placement = result.Placement{Requested: c.Setting.String(), Verified: true}
-	if took > mostSwitch {
-		sample.Doubt(result.Invalid, "the switch took %v", took.Round(time.Millisecond))
+	if took > s.mostSwitch() {
+		err := s.slowSwitch(took)
+		sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 	}
 	begun := linux.Monotonic()
 	if err := s.sleep(ctx, begun+min(settled, s.washout)); err != nil {
@@ -268,6 +280,16 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Setting))
 	}
 	return err
+}
+
+// mostSwitch is the longest time that a switch may take. After one that takes as long as the washout, the first threads have had the
+// setting for twice as long as the last ones when the block begins.
+func (s *sampler) mostSwitch() time.Duration { return max(mostSwitch, s.washout) }
+
+// slowSwitch is the error of a switch that took longer.
+func (s *sampler) slowSwitch(took time.Duration) error {
+	return hint.With(fmt.Errorf("the switch of all threads took %v, and --washout is %v", took.Round(time.Millisecond), s.washout),
+		fmt.Sprintf("give --washout %v", washoutFor(took)))
 }
 
 // change gives the program another setting briefly, and then the one that is wanted.
@@ -389,8 +411,8 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, e
 		figure = *own
 	case m.series != nil:
 		for _, scrape := range b.scrapes {
-			if took := scrape.Received.Sub(scrape.Sent); took.Seconds() > mostLate*b.seconds() {
-				return 0, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), "give a longer --block")
+			if took := scrape.Took(); took.Seconds() > mostLate*b.seconds() {
+				return 0, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), s.give(spare*blockFor(took)))
 			}
 		}
 		if m.quantile > 0 {

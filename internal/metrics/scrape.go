@@ -91,6 +91,9 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 	request.Header.Set("Accept", "text/plain;version=0.0.4")
 	s := &Scrape{Sent: time.Now()}
 	answer, err := e.client.Do(request)
+	if late := (*url.Error)(nil); errors.As(err, &late) && late.Timeout() {
+		err = fmt.Errorf("%s has not answered within %v", e.url, scrapePatience)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,10 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 }
 
 // At returns the middle of the time in which the figures were taken.
-func (s *Scrape) At() time.Time { return s.Sent.Add(s.Received.Sub(s.Sent) / 2) }
+func (s *Scrape) At() time.Time { return s.Sent.Add(s.Took() / 2) }
+
+// Took returns how long the endpoint took to answer.
+func (s *Scrape) Took() time.Duration { return s.Received.Sub(s.Sent) }
 
 // Series is what an endpoint has of a selector: the sum over its series.
 type Series struct {
