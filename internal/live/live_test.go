@@ -29,7 +29,7 @@ func TestParseTime(t *testing.T) {
 
 // lines is a load whose lines arrived every 10 ms.
 func lines(texts ...string) *load {
-	l := &load{wake: make(chan struct{}), part: map[string][]byte{}, ended: make(chan struct{})}
+	l := &load{wake: make(chan struct{}), part: map[string][]byte{}, ended: make(chan struct{}), patience: linePatience}
 	for i, text := range texts {
 		l.add("", []byte(text), edgeAt(10*(i+1)))
 	}
@@ -98,7 +98,7 @@ func TestLoadsThatFail(t *testing.T) {
 	}
 	for wrote, says := range map[string]string{"": " and has written nothing", "refused\n": ": refused"} {
 		l := lines(wrote)
-		l.tail = []byte(wrote)
+		l.tail, l.patience = []byte(wrote), 0
 		_, err := l.await(t.Context(), regexp.MustCompile("rate"), edgeAt(0))
 		require.EqualError(t, err, `it runs for 0s without a line that matches "rate"`+says)
 		assert.Contains(t, hint.Of(err), "--load-per-block")
@@ -187,6 +187,27 @@ func TestSlowSwitch(t *testing.T) {
 	}
 	assert.LessOrEqual(t, 65*ms, chosen(0, 0).mostSwitch())
 	assert.LessOrEqual(t, 45*ms, chosen(0, 10*ms).mostSwitch(), "short switches are never too long")
+}
+
+func TestSettlesSlowly(t *testing.T) {
+	for _, c := range []struct {
+		longs []float64
+		want  string
+	}{
+		{[]float64{0.78, 0.78}, "the metric was still falling (−22%) during long blocks"},
+		{[]float64{1.1}, "the metric was still rising (+10%) during long blocks"},
+		{[]float64{0.78, 1.01}, ""},
+		{[]float64{0.98}, ""},
+		{nil, ""},
+	} {
+		warnings := (&sampler{longs: c.longs}).settlesSlowly()
+		if c.want == "" {
+			assert.Empty(t, warnings)
+			continue
+		}
+		require.Len(t, warnings, 1)
+		assert.Equal(t, c.want, warnings[0].Message)
+	}
 }
 
 func TestParseMetrics(t *testing.T) {

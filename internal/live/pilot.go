@@ -17,6 +17,7 @@ import (
 	"gorun/internal/program"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/units"
 )
 
 // The pilot holds each setting, and measures slices.
@@ -84,25 +85,20 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 	if err != nil {
 		return nil, err
 	}
-	if need := washoutFor(s.switched); s.switched > mostSwitch && need > s.washout && !s.given.washout() {
-		s.washout = need
-		warnings = append(warnings, result.Warning{
-			Code: "slow-switch", Message: fmt.Sprintf("--washout is %v: the switch of all threads took %v", need, s.switched.Round(time.Millisecond)),
-		})
+	need, code, why := ceil(slowest, washoutStep), "settling", "so long the program took to settle after a switch"
+	if of := washoutFor(s.switched); of > need && s.switched > mostSwitch && !s.given.washout() {
+		need, code, why = of, "slow-switch", fmt.Sprintf("the switch of all threads took %v", s.switched.Round(time.Millisecond))
 	}
-	need := ceil(slowest, washoutStep)
 	switch {
 	case need <= s.washout:
 	case s.given.washout():
 		warnings = append(warnings, result.Warning{
-			Code: "settling", Message: fmt.Sprintf("the program settles in about %v after a switch, more than --washout", need),
+			Code: code, Message: fmt.Sprintf("the program settles in about %v after a switch, more than --washout", need),
 			Hint: fmt.Sprintf("give --washout %v, or leave it out", need),
 		})
 	default:
 		s.washout = need
-		warnings = append(warnings, result.Warning{
-			Code: "settling", Message: fmt.Sprintf("--washout is %v: so long the program took to settle after a switch", need),
-		})
+		warnings = append(warnings, result.Warning{Code: code, Message: fmt.Sprintf("--washout is %v: %s", need, why)})
 	}
 	return warnings, nil
 }
@@ -312,11 +308,19 @@ func (s *sampler) settlesSlowly() []result.Warning {
 		return nil
 	}
 	return []result.Warning{{
-		Code: "slow-carry-over",
-		Message: fmt.Sprintf("in long blocks the first figure changes by %+.0f%% from the first half to the second: the program settles more slowly than --washout",
-			100*(math.Exp(mean)-1)),
-		Hint: "give a longer --washout and --block: the settings are compared in a state that follows a switch",
+		Code:    "slow-carry-over",
+		Message: "the metric was still " + drift(mean) + " during long blocks",
+		Hint:    "give a longer --washout and --block: each setting is compared in a state that follows a switch",
 	}}
+}
+
+// drift has the direction and the size of a mean change, a logarithm, within long blocks.
+func drift(mean float64) string {
+	direction := "rising"
+	if mean < 0 {
+		direction = "falling"
+	}
+	return fmt.Sprintf("%s (%s)", direction, units.Changes{Step: 0.01, Amount: true}.Ratio(math.Exp(mean)))
 }
 
 // followsMask returns the name of the program if it is one of Go whose GOMAXPROCS follows its mask (Go 1.25), where settings differ in
