@@ -3,13 +3,13 @@
 package live
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"gorun/internal/apply"
 	"gorun/internal/command"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
@@ -28,7 +28,7 @@ func Of(source *Source) experiment.Experiment {
 	return experiment.Define(experiment.Definition[Cell]{
 		Text: experiment.Text{
 			Name:  "live",
-			Args:  "--pid N | --cgroup PATH | --unit NAME  --vary placement=A,B  --metric FIGURE",
+			Args:  "--pid N | --cgroup PATH | --unit NAME  --vary placement=auto  --metric FIGURE",
 			Short: "Compare placements for a program that keeps running, such as a server",
 			Long: "The threads of the program are switched between settings in blocks of time, in a random order, and each setting is\n" +
 				"judged against the first one. Before each block another setting is given briefly, so that all blocks follow a\n" +
@@ -65,17 +65,14 @@ type flags struct {
 	nodes     string
 }
 
-// asIs is the placement in which each thread has the CPUs that it had before.
-const asIs = "as-is"
-
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.placement, "placement", "", "a `placement` of gorun exec by its name, CPUs such as node:0 or 0-3, or\n"+
-		asIs+": what each thread had")
+		command.AsIs+": what each thread had")
 	set.Nice(&f.nice, "")
 	set.Sched(&f.sched, "")
 	set.StringVar(&f.nodes, "mems", "", "memory `nodes` of the program, by its cpuset")
 	set.On("placement", func(m *topology.Machine, text string) []string {
-		return append([]string{asIs + "\twhat each thread had"}, command.CompletePlacement(m, text)...)
+		return append([]string{command.AsIs + "\twhat each thread had"}, command.CompletePlacement(m, text)...)
 	})
 	set.Group("Settings")
 }
@@ -85,27 +82,21 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	set := &cell.Do.Setting
 	set.Nice, set.Sched = f.nice, f.sched
 	given := !m.CPUs.Equal(m.Allowed())
-	if f.source.found != nil && !given { // those that the program may use, whatever gorun may
-		m.CPUs = f.source.found.Allowed.Intersect(m.Online())
+	if !given {
+		m.CPUs = f.source.allowed(m.Machine)
 	}
 	var of command.Placement
 	switch f.placement {
-	case asIs:
+	case command.AsIs:
 	case "":
 		if given {
 			set.CPUs = m.CPUs
 		}
 	default:
-		if of, err = command.PlacementOf(m, f.placement); err != nil {
+		if of, err = command.RunningPlacement(m, f.placement); err != nil {
 			return r, hint.Flag("placement", f.placement, err)
 		}
-		if of.Mempolicy != linux.MempolicyDefault {
-			return r, hint.Flag("placement", f.placement, hint.With(errors.New("another process's memory policy cannot be set"),
-				"with a control group, --vary mems=… places memory; gorun exec --placements starts a program with a policy"))
-		}
-		if set.CPUs = of.CPUs; set.CPUs.Empty() {
-			set.CPUs = m.CPUs
-		}
+		set.CPUs = of.CPUs
 	}
 	if f.nodes != "" {
 		if set.Nodes, err = m.SelectMemory(f.nodes); err != nil {
@@ -127,6 +118,14 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Placement = set.String()
 	r.Compared = f.source.compared
 	return r, nil
+}
+
+// allowed returns the CPUs that the program may use, whatever gorun may.
+func (s *Source) allowed(m *topology.Machine) cpuset.Set {
+	if s.found == nil {
+		return m.Allowed()
+	}
+	return s.found.Allowed.Intersect(m.Online())
 }
 
 // identity is what a run must not continue without.

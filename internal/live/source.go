@@ -32,6 +32,7 @@ type Source struct {
 	children bool
 	pages    bool
 	vary     []string
+	auto     bool // one of these asks for the placements that can matter
 
 	metric   string // a line each
 	better   string
@@ -66,8 +67,8 @@ func (s *Source) Register(set *experiment.FlagSet) {
 		"with = only that of a state `file`")
 	set.Lookup("restore").NoOptDefVal = every
 	set.Group("Program")
-	set.StringArrayVar(&s.vary, "vary", nil, "compare these `settings`, the first is the baseline: placement=as-is,one-cpu; nice=0,5;\n"+
-		"sched=other,batch; mems=0,1 (repeatable: all combinations)")
+	set.StringArrayVar(&s.vary, "vary", nil, "compare these `settings`, the first is the baseline: placement=as-is,one-cpu, or\n"+
+		"placement=auto for all that can matter here; cpus=0,1; nice=0,5; sched=other,batch; mems=0,1\n(repeatable: all combinations)")
 	set.DurationVar(&s.block, "block", defaultBlock, "time in which a setting is measured")
 	set.DurationVar(&s.washout, "washout", defaultWashout, "time after a switch that is not measured; without it, longer where a pilot finds so")
 	set.StringVar(&s.abort, "abort-if", "", "put everything back and stop when a figure is beyond a bound: a `condition` such as 'metric>5'")
@@ -102,10 +103,13 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 		f.Common["metric-url"] = s.url
 	}
 	if o.Captured {
-		return f, nil
+		return f, hint.Usage(s.settings(o))
 	}
 	if err := s.find(); err != nil {
 		return f, err
+	}
+	if err := s.settings(o); err != nil {
+		return f, hint.Usage(err)
 	}
 	f.Common["program"] = fmt.Sprintf("%s, %v", s.found.Name, s.found.Who)
 	f.Plan = s.plan
@@ -153,13 +157,14 @@ func (s *Source) validate(o experiment.Opening) error {
 	case s.log != "" && s.perBlock:
 		return errors.New("--load-log and --load-per-block exclude each other")
 	}
-	for _, text := range s.vary {
-		if err := o.Vary(text); err != nil {
-			return hint.Flag("vary", text, err)
-		}
+	if len(s.vary) == 0 && !slices.ContainsFunc(varied, func(flag string) bool { return len(o.Values(flag)) > 0 }) {
+		return hint.With(errors.New("say what to compare: --vary"), compareAuto)
 	}
-	if !slices.ContainsFunc([]string{"placement", "nice", "sched", "mems", "cpus"}, func(flag string) bool { return len(o.Values(flag)) > 0 }) {
-		return hint.With(errors.New("nothing to compare"), "--vary placement=as-is,one-cpu compares what the program has with one CPU")
+	for _, text := range s.vary {
+		if name, _, named := strings.Cut(text, "="); !named || !slices.Contains(varied, name) {
+			return hint.Flag("vary", text, hint.With(errors.New("it names no setting and its values"),
+				"settings are "+strings.Join(varied, ", ")+", as in --vary nice=0,5"))
+		}
 	}
 	if s.load != "" {
 		words, err := shell.Split(s.load)
