@@ -114,6 +114,15 @@ func TestLiveServerJudged(t *testing.T) {
 	n, err := strconv.Atoi(pid)
 	require.NoError(t, err)
 	assert.True(t, inherited(t)(n))
+
+	tests.Tools(t, "taskset")
+	lines := run.Cells[1].Lines.Now["taskset"]
+	require.Len(t, lines, 1)
+	out, err := exec.Command("sh", "-c", lines[0]).CombinedOutput()
+	require.NoError(t, err, "%s: %s", lines[0], out)
+	masks := masksOf(t, n)
+	assert.Len(t, masks, 1)
+	assert.Positive(t, masks[b], "all threads have what the line gives")
 }
 
 // An endpoint gives rates and gauges; a quantile alone is refused.

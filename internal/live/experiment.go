@@ -4,10 +4,12 @@ package live
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"gorun/internal/apply"
+	"gorun/internal/cgroup"
 	"gorun/internal/command"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
@@ -108,7 +110,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if !set.Nodes.Empty() {
 		s.Mempolicy, s.Nodes = linux.MempolicyBind, set.Nodes
 	}
-	lines := apply.Lines(apply.Setting{CommandSetting: s, Pod: of.Pod})
+	lines := apply.Lines(apply.Setting{CommandSetting: s, Pod: of.Pod, Running: f.source.running()})
 	cell.Lines, cell.Chosen = &lines, of.Chosen
 	if !set.CPUs.Empty() {
 		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, set.CPUs.List())}
@@ -126,6 +128,21 @@ func (s *Source) allowed(m *topology.Machine) cpuset.Set {
 		return m.Allowed()
 	}
 	return s.found.Allowed.Intersect(m.Online())
+}
+
+// running says how the program that runs can be given a setting; nil: there is none, as for a captured machine.
+func (s *Source) running() *apply.Running {
+	if s.found == nil {
+		return nil
+	}
+	who := s.found.Who
+	r := apply.Running{PID: who.PID, Children: who.Children, Group: who.Group}
+	keeper := cgroup.KeeperOf(who.Group)
+	if who.PID != 0 {
+		keeper = cgroup.Keeps(os.DirFS("/"), who.PID)
+	}
+	r.Unit, r.User, r.Container = keeper.Unit, keeper.User, keeper.Container
+	return &r
 }
 
 // identity is what a run must not continue without.
