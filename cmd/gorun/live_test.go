@@ -229,6 +229,25 @@ func TestLiveServerEnds(t *testing.T) {
 	}
 }
 
+// A load that runs elsewhere belongs to the samples as long as it runs. The program itself is none.
+func TestLiveServerWithLoadElsewhere(t *testing.T) {
+	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
+	a, b, _ := two(t)
+	pid := strconv.Itoa(programtest.Start(t, "threads", "3").Process.Pid)
+	elsewhere := strconv.Itoa(programtest.Start(t, "threads", "1").Process.Pid)
+	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--metric", "rate", "--better", "higher", "--block", "50ms", "--washout", "10ms", "--samples", "1"}
+	run, stderr, err := runLive(t, append(args, "--with-pid", elsewhere, "--load", "sh -c 'kill -9 "+elsewhere+"; while :; do echo rate; sleep 0.01; done'")...)
+	require.NoError(t, err, stderr)
+	require.NotEmpty(t, run.Samples)
+	for _, s := range run.Samples {
+		assert.Contains(t, strings.Join(s.Quality.Reasons, "\n"), "the process "+elsewhere+" (--with-pid): it has ended")
+	}
+	_, stderr, err = runLive(t, append(args, "--with-pid", pid, "--load", "yes rate")...)
+	require.Error(t, err)
+	assert.Contains(t, stderr, "--with-pid "+pid+": it is the program itself")
+}
+
 // A gorun that is killed leaves nothing: its guardian puts back every thread, also those that are started all the time. Where the
 // guardian was killed too, another gorun refuses the program until --restore has put it back.
 func TestLiveServerKilled(t *testing.T) {

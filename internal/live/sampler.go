@@ -46,6 +46,7 @@ type sampler struct {
 	switched time.Duration // the longest switch
 	slice    time.Duration
 
+	apart  bool      // the server of --with-pid has CPUs of its own
 	blocks int       // that were measured
 	longs  []float64 // ratios of the halves of long blocks
 	over   error     // why no further sample can be taken
@@ -100,10 +101,14 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 			}
 		}
 	}
-	if s.perBlock {
-		return nil, s.tryLoad(ctx)
+	if s.server != nil {
+		s.apart, warnings = s.server.Place(s.server.Among)
 	}
-	return s.pilot(ctx)
+	if s.perBlock {
+		return warnings, s.tryLoad(ctx)
+	}
+	found, err := s.pilot(ctx)
+	return append(warnings, found...), err
 }
 
 // tryLoad runs a load of blocks once: it must end well and print the figures.
@@ -170,9 +175,18 @@ const (
 	controller = 1 // real-time priority of the thread that keeps the time, where it may have one
 )
 
-// Sample measures a block in a setting. Before it, another setting is given briefly, also where the setting stays: so the program has
+// Sample implements experiment.Sampler.
+func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	if s.server == nil {
+		return s.sample(ctx, c)
+	}
+	sample, _, err := s.server.Watch(s.apart, func() (result.Sample, error) { return s.sample(ctx, c) })
+	return sample, err
+}
+
+// sample measures a block in a setting. Before it, another setting is given briefly, also where the setting stays: so the program has
 // been switched the same way before every block.
-func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
+func (s *sampler) sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	usedBefore := s.used()
 	err = placement.OnThread(func() error {
 		if linux.SetSched(0, linux.Sched{Policy: linux.SchedFIFO, Priority: controller}) != nil {
@@ -280,58 +294,6 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Setting))
 	}
 	return err
-}
-
-// mostSwitch is the longest time that a switch may take. After one that takes as long as the washout, the first threads have had the
-// setting for twice as long as the last ones when the block begins.
-func (s *sampler) mostSwitch() time.Duration { return max(mostSwitch, s.washout) }
-
-// slowSwitch is the error of a switch that took longer.
-func (s *sampler) slowSwitch(took time.Duration) error {
-	return hint.With(fmt.Errorf("the switch of all threads took %v, and --washout is %v", took.Round(time.Millisecond), s.washout),
-		fmt.Sprintf("give --washout %v", washoutFor(took)))
-}
-
-// change gives the program another setting briefly, and then the one that is wanted.
-func (s *sampler) change(ctx context.Context, to program.Setting) (took time.Duration, threads int, err error) {
-	others := slices.DeleteFunc(slices.Clone(s.settings), func(o program.Setting) bool { return o.String() == to.String() })
-	if len(others) > 0 {
-		if _, _, err := s.switcher.Give(others[s.random.IntN(len(others))]); err != nil {
-			return 0, 0, err
-		}
-		if err := s.sleep(ctx, linux.Monotonic()+brief); err != nil {
-			return 0, 0, err
-		}
-	}
-	threads, took, err = s.switcher.Give(to)
-	return took, threads, err
-}
-
-// readBack reads back each thread. One that is not as requested makes the block invalid.
-func (s *sampler) readBack(sample *result.Sample) error {
-	checked, differs, err := s.switcher.ReadBack()
-	if len(differs) > 3 {
-		differs = append(differs[:2], fmt.Sprintf("and %d threads more", len(differs)-2))
-	}
-	sample.Placement.Add(checked, differs)
-	return err
-}
-
-// sleep sleeps until a time of CLOCK_MONOTONIC, in the kernel: a sleep of Go's would end when a processor of its scheduler is free.
-func (s *sampler) sleep(ctx context.Context, until time.Duration) error {
-	const step = 20 * time.Millisecond
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		at := linux.Monotonic()
-		if at >= until {
-			return nil
-		}
-		if err := linux.SleepUntil(min(until, at+step)); err != nil {
-			return err
-		}
-	}
 }
 
 // block is what was read at the two edges of a block.

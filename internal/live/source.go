@@ -45,6 +45,9 @@ type Source struct {
 	block, washout time.Duration
 	given          struct{ block, washout func() bool }
 
+	serving command.Serving
+	server  *command.Server // nil: there is none
+
 	loadArgv []string
 	metrics  []metric
 	compared experiment.ComparedBy
@@ -81,6 +84,7 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.load, "load", "", "a load generator: a `command` that runs throughout")
 	set.StringVar(&s.log, "load-log", "", "the figures are in lines that the load appends to these `files` (a pattern)")
 	set.BoolVar(&s.perBlock, "load-per-block", false, "run the load once in each block, which ends with it; the figure is in its whole output")
+	s.serving.Register(set, "a load that runs elsewhere, or of what else the program needs")
 	set.Group("Figures")
 	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if", "restore")
 	set.Complete("better", []string{result.Lower, result.Higher})
@@ -110,6 +114,12 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	}
 	if err := s.settings(o); err != nil {
 		return f, hint.Usage(err)
+	}
+	if s.server, err = s.serving.Find(experiment.Machine{CPUs: o.Machine.Allowed(), Root: os.DirFS("/"), Live: true}); err != nil {
+		return f, err
+	}
+	if s.server != nil && s.pid == s.server.PID {
+		return f, hint.Flag("with-pid", strconv.Itoa(s.pid), errors.New("it is the program itself"))
 	}
 	f.Common["program"] = fmt.Sprintf("%s, %v", s.found.Name, s.found.Who)
 	f.Plan = s.plan
@@ -154,6 +164,8 @@ func (s *Source) validate(o experiment.Opening) error {
 		return errors.New("--load-per-block needs --load")
 	case s.log != "" && s.load == "":
 		return errors.New("--load-log is about --load, which was not given")
+	case s.serving.Validate() != nil:
+		return s.serving.Validate()
 	case s.log != "" && s.perBlock:
 		return errors.New("--load-log and --load-per-block exclude each other")
 	}
