@@ -59,7 +59,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
 	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable)")
-	set.Several(&f.better, "better", "the better `direction` of the metrics, for all or for each: "+result.Lower+" or "+result.Higher)
+	set.Several(&f.better, "better", "the better `direction` of the metrics: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")

@@ -36,10 +36,10 @@ func Of(source *Source) experiment.Experiment {
 				"judged against the first one. Before each block another setting is given briefly, so that all blocks follow a\n" +
 				"switch; then the program settles and is measured. At the end, also if gorun is killed, each thread has again what\n" +
 				"it had. gorun help server has a whole example.",
-			Example: "  gorun live --pid 4711 --vary placement=as-is,one-cpu --dry-run\n" +
-				"  gorun live --pid 4711 --children --vary placement=unbound,one-llc --metric 'rps=([0-9.]+)' --better higher --load './client'\n" +
-				"  gorun live --unit nginx --vary placement=as-is,node:0 --metric-url http://localhost:9113/metrics \\\n" +
-				"      --metric nginx_http_requests_total --better higher\n" +
+			Example: "  gorun live --pid 4711 --vary placement=auto --metric 'rps=([0-9.]+)' --better higher --load './client'\n" +
+				"  gorun live --pid 4711 --children --vary placement=unbound,one-llc --metric process:run-queue --with-pid 4712\n" +
+				"  gorun live --unit app --vary placement=as-is,node:0 --metric-url http://localhost:9113/metrics \\\n" +
+				"      --metric app_requests_total --metric 'histogram_quantile(0.99, app_seconds)' --better higher,lower\n" +
 				"  gorun live --restore",
 		},
 		Place:   experiment.Lasting,

@@ -77,8 +77,8 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.abort, "abort-if", "", "put everything back and stop when a figure is beyond a bound: a `condition` such as 'metric>5'")
 	set.Group("Blocks")
 	set.Several(&s.metric, "metric", "a `figure` to judge: a regex for lines of --load with a group (the figure of a line)\n"+
-		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable)")
-	set.Several(&s.better, "better", "the better `direction` of the figures, for all or for each: "+result.Lower+" or "+result.Higher)
+		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable: all are judged)")
+	set.Several(&s.better, "better", "the better `direction` of the figures: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
 	set.StringVar(&s.url, "metric-url", "", "a Prometheus endpoint at this `URL`, whose metrics are NAME{label=\"value\"}: a gauge,\n"+
 		"the rate of a counter, or histogram_quantile(0.99, NAME)")
 	set.StringVar(&s.load, "load", "", "a load generator: a `command` that runs throughout")
