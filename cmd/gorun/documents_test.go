@@ -75,7 +75,8 @@ func possible(line string, cpus cpuset.Set) bool {
 			return false
 		}
 	}
-	return cpus.Len() > 1 || !strings.Contains(line, "c2c") && !strings.Contains(line, "--placements") && !strings.Contains(line, "--dedicate")
+	return cpus.Len() > 1 || !strings.Contains(line, "c2c") && !strings.Contains(line, "--placements") && !strings.Contains(line, "--dedicate") &&
+		!strings.Contains(line, "placement=auto")
 }
 
 // before adds flags to a command line of gorun, before the command that gorun runs.

@@ -19,7 +19,7 @@ const mayImport = `
 	bytesize            catalog hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
 	catalog
-	cgroup              cpuset sysfs
+	cgroup              cpuset lazy sysfs
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
@@ -41,7 +41,7 @@ const mayImport = `
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
-	live                apply catalog column command experiment guardian hint launch lazy linux metrics placement program render/view result shell stats table topology units
+	live                apply catalog cgroup column command cpuset experiment guardian hint launch lazy linux metrics placement program render/view result shell stats table topology units
 	load                child cpuset linux placement process
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology

@@ -114,6 +114,15 @@ func TestLiveServerJudged(t *testing.T) {
 	n, err := strconv.Atoi(pid)
 	require.NoError(t, err)
 	assert.True(t, inherited(t)(n))
+
+	tests.Tools(t, "taskset")
+	lines := run.Cells[1].Lines.Now["taskset"]
+	require.Len(t, lines, 1)
+	out, err := exec.Command("sh", "-c", lines[0]).CombinedOutput()
+	require.NoError(t, err, "%s: %s", lines[0], out)
+	masks := masksOf(t, n)
+	assert.Len(t, masks, 1)
+	assert.Positive(t, masks[b], "all threads have what the line gives")
 }
 
 // An endpoint gives rates and gauges; a quantile alone is refused.
@@ -143,8 +152,8 @@ func TestLiveServerEndpoint(t *testing.T) {
 	}
 	assert.Positive(t, valid)
 	for _, refused := range [][2]string{
-		{"histogram_quantile(0.5, took_seconds)", "a quantile of a histogram says nothing alone"},
-		{"missing_total", "the endpoint has no series missing_total"},
+		{"histogram_quantile(0.5, took_seconds)", "a latency quantile needs a rate beside it"},
+		{"asked", "it has asked_total"},
 	} {
 		_, stderr, err := runLive(t, append(args, "--better", "higher", "--metric", refused[0])...)
 		require.Error(t, err)
@@ -172,6 +181,13 @@ func TestLiveServerBlocks(t *testing.T) {
 		"--load", programtest.Load(t, "ask", address))...)
 	require.Error(t, err)
 	assert.Contains(t, stderr, "the counter is written only every")
+
+	address = "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
+	pid = strconv.Itoa(programtest.Start(t, "serve", address, "60ms").Process.Pid)
+	_, stderr, err = runLive(t, "--pid", pid, "--vary", "placement="+a+","+b, "--better", "higher", "--block", "50ms", "--metric", "asked_total",
+		"--metric-url", "http://"+address+"/metrics")
+	require.Error(t, err)
+	assert.Regexp(t, `the endpoint takes \S+ to answer: a block of 50ms is too short\n.*give --block `, stderr)
 }
 
 // What ends a run: the load, the program, and --abort-if. Each says so, and everything is put back.
@@ -188,6 +204,8 @@ func TestLiveServerEnds(t *testing.T) {
 		"load": {func(pid string) string {
 			return "sh -c 'for i in $(seq 200); do echo rate=5; sleep 0.01; done; exit 3'"
 		}, nil, false, "the load ended with exit code 3"},
+		"once":    {func(string) string { return "echo rate=5" }, nil, false, "add --load-per-block"},
+		"wrong":   {func(string) string { return "sh -c 'echo cannot connect >&2; exit 3'" }, []string{"--load-per-block"}, false, "--load: the load ended with exit code 3: cannot connect"},
 		"abort":   {func(pid string) string { return programtest.Load(t, "rates", pid) }, []string{"--abort-if", "metric>10"}, false, "--abort-if metric>10: it was"},
 		"program": {func(pid string) string { return "sh -c 'while :; do echo rate=5; sleep 0.01; done'" }, nil, true, "it has ended"},
 	} {
@@ -209,6 +227,25 @@ func TestLiveServerEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A load that runs elsewhere belongs to the samples as long as it runs. The program itself is none.
+func TestLiveServerWithLoadElsewhere(t *testing.T) {
+	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
+	a, b, _ := two(t)
+	pid := strconv.Itoa(programtest.Start(t, "threads", "3").Process.Pid)
+	elsewhere := strconv.Itoa(programtest.Start(t, "threads", "1").Process.Pid)
+	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--metric", "rate", "--better", "higher", "--block", "50ms", "--washout", "10ms", "--samples", "1"}
+	run, stderr, err := runLive(t, append(args, "--with-pid", elsewhere, "--load", "sh -c 'kill -9 "+elsewhere+"; while :; do echo rate; sleep 0.01; done'")...)
+	require.NoError(t, err, stderr)
+	require.NotEmpty(t, run.Samples)
+	for _, s := range run.Samples {
+		assert.Contains(t, strings.Join(s.Quality.Reasons, "\n"), "the process "+elsewhere+" (--with-pid): it has ended")
+	}
+	_, stderr, err = runLive(t, append(args, "--with-pid", pid, "--load", "yes rate")...)
+	require.Error(t, err)
+	assert.Contains(t, stderr, "--with-pid "+pid+": it is the program itself")
 }
 
 // A gorun that is killed leaves nothing: its guardian puts back every thread, also those that are started all the time. Where the

@@ -24,6 +24,7 @@ type Way struct {
 	Before bool
 	head   string // a line before the others
 	of     func(s Setting) text
+	now    func(s Setting) []string // for a program that runs; nil: the way is for one that is started
 	kept   kept
 	brief  func(l *result.Lines) string // what a table has in place of the lines; nil: a table has the lines
 }
@@ -37,7 +38,8 @@ func Find(name string) (Way, error) { return catalog.Find(Ways[:], "way", name) 
 // Setting is what a way applies.
 type Setting struct {
 	launch.CommandSetting
-	Pod *Pod // how a pod gets the CPUs; nil: it cannot by itself
+	Pod     *Pod     // how a pod gets the CPUs; nil: it cannot by itself
+	Running *Running // the program that is to get it; nil: one that is started with it
 }
 
 // Pod is what a pod and its kubelet need for CPUs of the pod's own.
@@ -111,12 +113,22 @@ func Lines(s Setting) (l result.Lines) {
 			}
 			l.Lacks[w.Name] = t.lacks
 		}
+		if s.Running == nil || w.now == nil {
+			continue
+		}
+		if now := w.now(s); now != nil {
+			if l.Now == nil {
+				l.Now = map[string][]string{}
+			}
+			l.Now[w.Name] = now
+		}
 	}
 	l.Kubernetes = s.Pod.String()
 	return l
 }
 
-// Lines returns the lines of a way, ready to be pasted; none: the way cannot apply the setting, or nothing needs to be set.
+// Lines returns the lines of a way, ready to be pasted; none: the way cannot apply the setting, or nothing needs to be set. Those for a
+// program that runs are l.Now.
 func (w Way) Lines(l *result.Lines) []string {
 	lines := w.kept.get(l)
 	if w.head != "" && len(lines) > 0 {
@@ -125,16 +137,29 @@ func (w Way) Lines(l *result.Lines) []string {
 	return lines
 }
 
-// Brief returns what a table shows of a way.
-func (w Way) Brief(l *result.Lines) []string {
-	if w.brief == nil {
-		return w.kept.get(l)
+// Brief returns what a table shows of a way: of a program that runs, what gives it the setting now and when it is started again.
+func (w Way) Brief(l *result.Lines) (lines []string) {
+	switch {
+	case w.brief == nil:
+		lines = w.kept.get(l)
+	case w.brief(l) != "":
+		lines = []string{w.brief(l)}
 	}
-	if text := w.brief(l); text != "" {
-		return []string{text}
+	if l.Now == nil {
+		return lines
 	}
-	return nil
+	both := make([]string, 0, len(l.Now[w.Name])+len(lines))
+	for _, line := range l.Now[w.Name] {
+		both = append(both, "now: "+line)
+	}
+	for _, line := range lines {
+		both = append(both, atStart+line)
+	}
+	return both
 }
+
+// atStart comes before a line that gives a program that runs its setting when it is started again.
+const atStart = "at its start: "
 
 // Print prints the lines of a way on stdout and nothing else, each that comes before a command with this one; "": without. words
 // describes the setting on stderr, before what the way cannot express of it.
@@ -147,6 +172,12 @@ func Print(stdout, stderr io.Writer, name, words string, l *result.Lines, comman
 		return way.printCopies(stdout, stderr, words, l, command)
 	}
 	lines, lacks := way.Lines(l), l.Lacks[name]
+	if now := l.Now[name]; now != nil {
+		if len(lines) > 0 {
+			words += "; " + atStart + strings.Join(way.kept.get(l), " ")
+		}
+		lines = now
+	}
 	switch {
 	case len(lines) == 0 && lacks == "":
 		words += "; there is nothing to set by " + name

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
 	"strings"
@@ -102,6 +103,58 @@ func TestWays(t *testing.T) {
 			assert.Equal(t, words == "none" || c.setting.PreferredNode != nil, len(l.Go) == 0)
 		})
 	}
+}
+
+// What gives a setting to a program that runs. A name is there if it is known; a way that cannot give all of it has no line.
+func TestRunning(t *testing.T) {
+	nice, sched := 5, linux.Sched{Policy: linux.SchedBatch}
+	cpus := placement.Setting{CPUs: cpuset.Of(1)}
+	nodes := placement.Setting{CPUs: cpuset.Of(1), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(0)}
+	all := placement.Setting{CPUs: cpuset.Of(1), Nice: &nice, Sched: &sched}
+	for _, c := range []struct {
+		setting placement.Setting
+		program Running
+		want    map[string][]string
+	}{
+		{cpus, Running{PID: 7}, map[string][]string{
+			"taskset": {"taskset -acp 1 7"}, "systemd": {"systemctl set-property UNIT AllowedCPUs=1"}, "docker": {"docker update --cpuset-cpus=1 NAME"},
+		}},
+		{cpus, Running{PID: 7, Unit: "db.service"}, map[string][]string{
+			"taskset": {"taskset -acp 1 7"}, "systemd": {"systemctl set-property db.service AllowedCPUs=1"},
+		}},
+		{cpus, Running{PID: 7, Unit: "db.service", User: true}, map[string][]string{
+			"taskset": {"taskset -acp 1 7"}, "systemd": {"systemctl --user set-property db.service AllowedCPUs=1"},
+		}},
+		{nodes, Running{Group: "/sys/fs/cgroup/docker/1a", Container: "1a"}, map[string][]string{"docker": {"docker update --cpuset-cpus=1 --cpuset-mems=0 1a"}}},
+		{nodes, Running{PID: 7, Unit: "db.service"}, map[string][]string{"systemd": {"systemctl set-property db.service AllowedCPUs=1 AllowedMemoryNodes=0"}}},
+		{all, Running{PID: 7, Children: true}, map[string][]string{"taskset": {
+			"for pid in 7 $(pgrep -P 7); do taskset -acp 1 $pid; done",
+			"for pid in 7 $(pgrep -P 7); do chrt --all-tasks --batch --pid 0 $pid; done",
+			"for pid in 7 $(pgrep -P 7); do renice -n 5 -p $(ls /proc/$pid/task); done",
+		}}},
+		{cpus, Running{Group: "/g", Unit: "db.service"}, map[string][]string{
+			"taskset": {"for pid in $(cat /g/cgroup.procs); do taskset -acp 1 $pid; done"},
+			"systemd": {"systemctl set-property db.service AllowedCPUs=1"},
+		}},
+		{placement.Setting{}, Running{PID: 7}, nil},
+	} {
+		l := Lines(Setting{CommandSetting: launch.CommandSetting{Setting: c.setting}, Running: &c.program})
+		assert.Equal(t, c.want, l.Now)
+	}
+	l := Lines(Setting{CommandSetting: launch.CommandSetting{Setting: cpus}, Running: &Running{PID: 7, Unit: "db.service"}})
+	table := Table(&l)
+	var got []string
+	for _, row := range table.Rows[:5] {
+		got = append(got, strings.TrimSpace(fmt.Sprint(row.Values[0], " ", row.Values[1])))
+	}
+	assert.Equal(t, []string{
+		"gorun at its start: gorun exec --cpus 1 --", "taskset now: taskset -acp 1 7", "at its start: taskset -c 1",
+		"numactl at its start: numactl --physcpubind=1", "systemd now: systemctl set-property db.service AllowedCPUs=1",
+	}, got)
+	var out, errs strings.Builder
+	require.NoError(t, Print(&out, &errs, "taskset", "Use it", &l, ""))
+	assert.Equal(t, "taskset -acp 1 7\n", out.String())
+	assert.Equal(t, "gorun: Use it; at its start: taskset -c 1\n", errs.String())
 }
 
 func TestPods(t *testing.T) {

@@ -17,7 +17,7 @@ var Ways = [...]Way{
 		kept: line(func(l *result.Lines) *string { return &l.Gorun }),
 	},
 	{
-		Name: "taskset", Usage: "taskset, nice and chrt before a command", Before: true, of: byTaskset,
+		Name: "taskset", Usage: "taskset, nice and chrt before a command", Before: true, of: byTaskset, now: nowByTaskset,
 		kept: line(func(l *result.Lines) *string { return &l.Taskset }),
 	},
 	{
@@ -25,11 +25,11 @@ var Ways = [...]Way{
 		kept: line(func(l *result.Lines) *string { return &l.Numactl }),
 	},
 	{
-		Name: "systemd", Usage: "the [Service] section of a unit", head: "[Service]", of: bySystemd,
+		Name: "systemd", Usage: "the [Service] section of a unit", head: "[Service]", of: bySystemd, now: nowBySystemd,
 		kept: lines(func(l *result.Lines) *[]string { return &l.Systemd }),
 	},
 	{
-		Name: "docker", Usage: "options of docker run", of: byDocker,
+		Name: "docker", Usage: "options of docker run", of: byDocker, now: nowByDocker,
 		kept: line(func(l *result.Lines) *string { return &l.Docker }),
 	},
 	{

@@ -336,7 +336,7 @@ func (c Cell) requested() string {
 
 // scale resolves several numbers of copies: a cell for each.
 func (f *flags) scale(m experiment.Machine, counts []int) (r experiment.Resolution[Cell], err error) {
-	server, err := f.serves(m)
+	server, err := f.Serving.Find(m)
 	if err != nil {
 		return r, err
 	}

@@ -25,6 +25,7 @@ import (
 // flags are the flags of `gorun exec`.
 type flags struct {
 	Placing
+	Serving
 	timeout    time.Duration
 	metric     string
 	better     string
@@ -35,8 +36,6 @@ type flags struct {
 	device     string
 	copies     string
 	bind       string
-	withPID    *int
-	withCgroup string
 
 	command, name                     string
 	shell                             bool
@@ -60,7 +59,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
 	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable)")
-	set.Several(&f.better, "better", "the better `direction` of the metrics, for all or for each: "+result.Lower+" or "+result.Higher)
+	set.Several(&f.better, "better", "the better `direction` of the metrics: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")
@@ -77,11 +76,9 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
-	set.OptionalInt(&f.withPID, "with-pid", "the PID of the server that the command uses: the CPU time of it and its descendants\n"+
-		"is not that of other programs", 1, math.MaxInt32)
-	set.StringVar(&f.withCgroup, "with-cgroup", "", "likewise, the `directory` of a control group, in /sys/fs/cgroup")
+	f.Serving.Register(set, "the server that the command uses")
 	set.Group("Command")
-	set.Rare("bind", "prepare", "with-pid", "with-cgroup", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
+	set.Rare("bind", "prepare", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
 	set.On("device", (*topology.Machine).CompleteDevices)
 	set.Lists("placements", slices.Concat([]string{"auto\tall that can matter here", "copies\tof --copies"},
 		catalog.Completions(kinds[:]), catalog.Completions(copyKinds[:])))
@@ -150,14 +147,12 @@ func (f *flags) Validate() error {
 	case f.shell && f.command+f.setup+f.prepare+f.conclude+f.cleanup == "":
 		return hint.Usage(hint.With(errors.New("--shell is for a command that is one text, and there is none"),
 			"--shell --command "+shell.Quote(shell.Join(f.argv))))
-	case f.withPID != nil && f.withCgroup != "":
-		return hint.Usagef("--with-pid and --with-cgroup exclude each other: each names the server")
 	case f.metric != "" && f.output != "":
 		return hint.Usagef("--metric and --output exclude each other: the figure is found in the output")
 	case f.metric == "" && f.better != "":
 		return hint.Usagef("--better needs --metric")
 	}
-	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.split(), f.parseMetrics())
+	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.Serving.Validate(), f.split(), f.parseMetrics())
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -189,7 +184,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	server, err := f.serves(m)
+	server, err := f.Serving.Find(m)
 	if err != nil {
 		return r, err
 	}
@@ -248,7 +243,7 @@ func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resoluti
 		return r, hint.With(fmt.Errorf("nothing to compare: CPUs %s allow only one placement, %s", m.CPUs, placements[0].Name),
 			"give more CPUs, or compare other settings by gorun matrix exec")
 	}
-	server, err := f.serves(m)
+	server, err := f.Serving.Find(m)
 	if err != nil {
 		return r, err
 	}

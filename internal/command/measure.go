@@ -61,14 +61,14 @@ func howFailed(o launch.Outcome, accepted exits) string {
 	default:
 		return ""
 	}
-	if end := endOf(of.Stderr); end != "" {
+	if end := EndOf(of.Stderr); end != "" {
 		how += ": " + end
 	}
 	return how
 }
 
-// endOf returns the end of an output, in one line.
-func endOf(output []byte) string {
+// EndOf returns the end of an output, in one line.
+func EndOf(output []byte) string {
 	const shown = 300 // bytes
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(output[max(0, len(output)-shown):]), "�")), " ")
 }

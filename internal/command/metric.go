@@ -30,12 +30,9 @@ func (f *flags) parseMetrics() error {
 	if len(texts) > mostMetrics {
 		return hint.Usagef("--metric is given %d times: at most %d figures are judged", len(texts), mostMetrics)
 	}
-	directions := strings.Split(f.better, "\n")
-	if len(directions) == 1 {
-		directions = slices.Repeat(directions, len(texts))
-	}
-	if len(directions) != len(texts) {
-		return hint.Usagef("--better is given %d times, for %d metrics: give it once, or once for each", len(directions), len(texts))
+	directions, err := Directions(f.better, len(texts))
+	if err != nil {
+		return hint.Usage(err)
 	}
 	f.judged = experiment.ComparedBy{Column: metricColumn(0), Better: directions[0]}
 	for i, text := range texts {
@@ -43,9 +40,8 @@ func (f *flags) parseMetrics() error {
 		switch {
 		case err != nil:
 			return hint.Flag("metric", text, err)
-		case directions[i] != result.Lower && directions[i] != result.Higher:
-			return hint.Usage(hint.With(errors.New("--metric needs to know whether a lower or a higher figure is better"),
-				"add --better higher or --better lower"))
+		case directions[i] == "":
+			return hint.Usage(ErrNoDirection)
 		case i > 0:
 			f.judged.Figures = append(f.judged.Figures, result.JudgedColumn{
 				Column: metricColumn(i), Label: cmp.Or(metric.label(), fmt.Sprintf("metric %d", i+1)), Better: directions[i],
@@ -54,6 +50,31 @@ func (f *flags) parseMetrics() error {
 		f.metrics = append(f.metrics, metric)
 	}
 	return nil
+}
+
+// ErrNoDirection is the error of a figure without a direction.
+var ErrNoDirection = errors.New("say which figure is better: --better higher, or --better lower")
+
+// Directions returns the better direction of each of n figures, from a text of --better: one for all, or one for each, separated by
+// commas or on lines of their own; "": none is given.
+func Directions(text string, n int) ([]string, error) {
+	if text == "" {
+		return make([]string, n), nil
+	}
+	directions := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' })
+	for i, d := range directions {
+		if directions[i] = strings.TrimSpace(d); directions[i] != result.Lower && directions[i] != result.Higher {
+			return nil, hint.Flag("better", d, fmt.Errorf("a direction is %s or %s", result.Higher, result.Lower))
+		}
+	}
+	switch len(directions) {
+	case 1:
+		return slices.Repeat(directions, n), nil
+	case n:
+		return directions, nil
+	}
+	return nil, hint.With(fmt.Errorf("--better has %d directions, and --metric %d figures", len(directions), n),
+		"give one for all, or one for each: --better higher,lower")
 }
 
 // NewMetric reads a regular expression (Go's, RE2) whose only group is the figure.
@@ -83,7 +104,7 @@ func (m Metric) find(output []byte) (float64, error) {
 	matches := m.re.FindAllSubmatchIndex(output, -1)
 	if len(matches) == 0 {
 		ends := "which is empty"
-		if end := endOf(output); end != "" {
+		if end := EndOf(output); end != "" {
 			ends = fmt.Sprintf("which ends in %q", end)
 		}
 		return 0, hint.With(fmt.Errorf("the metric %q matches nothing in the output, %s", m, ends),

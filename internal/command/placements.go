@@ -47,6 +47,7 @@ type scope struct {
 	home     topology.Node // the node with the most of the CPUs
 	seed     uint64        // decides which CPU a placement of one CPU has, where several are equal
 	recorded []result.Cell // of the run that is continued: their placements have the same CPU again
+	running  bool          // the program runs already
 }
 
 // kind is a placement without a machine.
@@ -87,11 +88,6 @@ var kinds = [...]kind{
 	{"node-remote", home, remote, "CPUs of one node, memory of the farthest", "-"},
 }
 
-// PlacementOf returns the placement of this name on a machine.
-func PlacementOf(m experiment.Machine, name string) (Placement, error) {
-	return newScope(m, memoryNodes(m)).lookup(name)
-}
-
 // lookup finds a placement by its name, also one that is like an earlier one, one of a device, one CPU of a
 // kind, a node or a cache, and CPUs by a selector or a kernel list.
 func (g scope) lookup(name string) (Placement, error) {
@@ -117,13 +113,12 @@ func (g scope) lookup(name string) (Placement, error) {
 		if p, found := g.place(k); found {
 			return p, nil
 		}
-		var has []string
-		for _, p := range g.placements(nil) {
-			has = append(has, p.Name)
-		}
-		return Placement{}, hint.With(fmt.Errorf("there is no %s here (%s)", name, k.words), "there are "+strings.Join(has, ", "))
+		return Placement{}, hint.With(fmt.Errorf("there is no %s here (%s)", name, k.words), g.named())
 	}
-	if copyKindOf(name) != nil {
+	switch {
+	case g.running:
+		return Placement{}, hint.With(fmt.Errorf("no placement %q of a program that runs", name), g.named())
+	case copyKindOf(name) != nil:
 		return Placement{}, hint.With(fmt.Errorf("%s is a placement of several copies", name), "add --copies 2")
 	}
 	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+catalog.List(kinds[:])+"; of copies: "+catalog.List(copyKinds[:]))
@@ -217,7 +212,7 @@ func (g scope) settled(p Placement) Placement {
 	if p.needs != "-" {
 		p.Pod = &apply.Pod{CPUs: p.CPUs.Len(), Needs: p.needs}
 	}
-	if p.CPUs.Equal(g.m.Allowed()) {
+	if p.CPUs.Equal(g.m.Allowed()) && !g.running {
 		p.CPUs = cpuset.Set{} // a command inherits these
 	}
 	return p

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -31,12 +32,34 @@ type Server struct {
 // cgroups is the directory that a path of --with-cgroup may be relative to.
 const cgroups = "sys/fs/cgroup"
 
-// serves returns the server that the flags name, as it is now; nil: none. It can only be found on the live machine.
-func (f *flags) serves(m experiment.Machine) (s *Server, err error) {
+// Serving has the flags that name a server.
+type Serving struct {
+	pid    *int
+	cgroup string
+}
+
+// Register adds the flags. what is the server to the user.
+func (f *Serving) Register(set *experiment.FlagSet, what string) {
+	set.OptionalInt(&f.pid, "with-pid", "the PID of "+what+": the CPU time of it and its descendants\n"+
+		"is not that of other programs", 1, math.MaxInt32)
+	set.StringVar(&f.cgroup, "with-cgroup", "", "likewise, the `directory` of a control group, in "+path.Join("/", cgroups))
+	set.Rare("with-pid", "with-cgroup")
+}
+
+// Validate returns an error if the flags name two servers.
+func (f *Serving) Validate() error {
+	if f.pid != nil && f.cgroup != "" {
+		return hint.Usagef("--with-pid and --with-cgroup exclude each other: each names the server")
+	}
+	return nil
+}
+
+// Find returns the server that the flags name, as it is now; nil: none. It can only be found on the live machine.
+func (f *Serving) Find(m experiment.Machine) (s *Server, err error) {
 	switch {
 	case !m.Live:
-	case f.withPID != nil:
-		task, err := linux.ReadTask(m.Root, *f.withPID, *f.withPID)
+	case f.pid != nil:
+		task, err := linux.ReadTask(m.Root, *f.pid, *f.pid)
 		if err == nil && task.Ended {
 			err = fs.ErrNotExist
 		}
@@ -44,13 +67,13 @@ func (f *flags) serves(m experiment.Machine) (s *Server, err error) {
 			err = hint.With(errors.New("there is no such process"), "pgrep NAME finds the PID of a program that runs")
 		}
 		if err != nil {
-			return nil, hint.Flag("with-pid", fmt.Sprint(*f.withPID), err)
+			return nil, hint.Flag("with-pid", fmt.Sprint(*f.pid), err)
 		}
-		s = &Server{PID: *f.withPID, Start: task.Start}
-	case f.withCgroup != "":
-		s = &Server{Cgroup: strings.TrimPrefix(path.Clean(f.withCgroup), "/")}
-		if !path.IsAbs(f.withCgroup) {
-			s.Cgroup = path.Join(cgroups, f.withCgroup)
+		s = &Server{PID: *f.pid, Start: task.Start}
+	case f.cgroup != "":
+		s = &Server{Cgroup: strings.TrimPrefix(path.Clean(f.cgroup), "/")}
+		if !path.IsAbs(f.cgroup) {
+			s.Cgroup = path.Join(cgroups, f.cgroup)
 		}
 		_, err := cgroup.CPUSeconds(m.Root, s.Cgroup)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +88,7 @@ func (f *flags) serves(m experiment.Machine) (s *Server, err error) {
 				"give a group that has only the server")
 		}
 		if err != nil {
-			return nil, hint.Flag("with-cgroup", f.withCgroup, err)
+			return nil, hint.Flag("with-cgroup", f.cgroup, err)
 		}
 	}
 	if s != nil {
@@ -157,40 +180,62 @@ func (s *Server) cpus(root fs.FS) (cpus cpuset.Set) {
 	return cpus
 }
 
-// sampleWith takes a sample of a cell, whose command uses a server.
-func (s *sampler) sampleWith(ctx context.Context, c Cell) (sample result.Sample, err error) {
+// Watch takes a sample for which the server works. seconds is the CPU time of the server meanwhile, which belongs to the sample unless
+// the server is apart, on CPUs that are not of the run; nil: it is not known, which is a doubt.
+func (s *Server) Watch(apart bool, take func() (result.Sample, error)) (sample result.Sample, seconds *float64, err error) {
 	root := os.DirFS("/")
-	before, unread := c.Server.used(root)
-	if sample, err = s.sampleAlone(ctx, c); err != nil {
-		return sample, err
+	before, unread := s.used(root)
+	if sample, err = take(); err != nil {
+		return sample, nil, err
 	}
-	var seconds float64
+	var after used
 	if unread == nil {
-		var after used
-		after, unread = c.Server.used(root)
-		seconds = after.since(before)
+		after, unread = s.used(root)
 	}
 	if unread != nil {
 		why := "its CPU time is not known: " + unread.Error()
 		if linux.Gone(unread) {
 			why = "it has ended, and what it used counts as that of other programs"
 		}
-		sample.Doubt(result.Suspect, "%v: %s", c.Server, why)
-		return sample, nil
+		sample.Doubt(result.Suspect, "%v: %s", s, why)
+		return sample, nil, nil
 	}
-	if v, ok := result.Typed[Figures](&sample); ok {
-		v.ServerSeconds = &seconds // the figures are still this sampler's own
-	}
-	if !s.apart {
-		sample.Unwaited += seconds
+	seconds = new(after.since(before))
+	if !apart {
+		sample.Unwaited += *seconds
 		if sample.Seconds > 0 {
-			sample.QueuedShare -= seconds / sample.Seconds
+			sample.QueuedShare -= *seconds / sample.Seconds
 		}
 	}
-	return sample, nil
+	return sample, seconds, nil
 }
 
-// place finds out which CPUs the server may use: /proc/stat counts those of the run, and the server's CPU time has no such bound.
+// sampleWith takes a sample of a cell, whose command uses a server.
+func (s *sampler) sampleWith(ctx context.Context, c Cell) (result.Sample, error) {
+	sample, seconds, err := c.Server.Watch(s.apart, func() (result.Sample, error) { return s.sampleAlone(ctx, c) })
+	if v, ok := result.Typed[Figures](&sample); ok && seconds != nil {
+		v.ServerSeconds = seconds // the figures are still this sampler's own
+	}
+	return sample, err
+}
+
+// Place finds out which CPUs the server may use: /proc/stat counts those of a run, and the server's CPU time has no such bound. The
+// server is apart if it may use none of these.
+func (s *Server) Place(run cpuset.Set) (apart bool, warnings []result.Warning) {
+	may := s.cpus(os.DirFS("/"))
+	beyond := may.Minus(run)
+	if apart = !may.Empty() && beyond.Equal(may); !apart && !beyond.Empty() {
+		warnings = append(warnings, result.Warning{
+			Code: "server-cpus",
+			Message: fmt.Sprintf("%v may also use CPUs %v, which are not of the run: what it uses there hides what other programs use on those of the run",
+				s, beyond),
+			Hint: "give it CPUs of its own (taskset -ap), or run on all of its CPUs (--cpus)",
+		})
+	}
+	return apart, warnings
+}
+
+// place finds out which CPUs the server of the cells may use.
 func (s *sampler) place() (warnings []result.Warning) {
 	i := slices.IndexFunc(s.cells, func(c Cell) bool { return c.Server != nil })
 	if i < 0 {
@@ -203,16 +248,6 @@ func (s *sampler) place() (warnings []result.Warning) {
 		}
 		run = run.Union(c.Setting.CPUs)
 	}
-	server := s.cells[i].Server
-	may := server.cpus(os.DirFS("/"))
-	beyond := may.Minus(run)
-	if s.apart = !may.Empty() && beyond.Equal(may); !s.apart && !beyond.Empty() {
-		warnings = append(warnings, result.Warning{
-			Code: "server-cpus",
-			Message: fmt.Sprintf("%v may also use CPUs %v, which are not of the run: what it uses there hides what other programs use on those of the run",
-				server, beyond),
-			Hint: "give it CPUs of its own (taskset -ap), or run on all of its CPUs (--cpus)",
-		})
-	}
+	s.apart, warnings = s.cells[i].Server.Place(run)
 	return warnings
 }

@@ -55,7 +55,7 @@ func TestServer(t *testing.T) {
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	pid, end := busy(t)
-	server, err := (&flags{withPID: &pid}).serves(live(t, cpus))
+	server, err := (&Serving{pid: &pid}).Find(live(t, cpus))
 	require.NoError(t, err)
 	path, err := os.Executable()
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestServer(t *testing.T) {
 	require.Len(t, sample.Doubts, 1)
 	assert.Equal(t, result.Suspect, sample.Doubts[0].Verdict)
 	assert.Contains(t, sample.Doubts[0].Reason, "(--with-pid): it has ended")
-	_, err = (&flags{withPID: &pid}).serves(live(t, cpus))
+	_, err = (&Serving{pid: &pid}).Find(live(t, cpus))
 	require.ErrorContains(t, err, "there is no such process")
 	assert.Contains(t, hint.Of(err), "pgrep")
 }
@@ -123,7 +123,7 @@ func TestServerElsewhere(t *testing.T) {
 			for _, pid := range append(pids, pid) {
 				require.NoError(t, linux.SetAffinity(pid, cpuset.Of(c.server...)))
 			}
-			server, err := (&flags{withPID: &pid}).serves(live(t, cpuset.Of(two...)))
+			server, err := (&Serving{pid: &pid}).Find(live(t, cpuset.Of(two...)))
 			require.NoError(t, err)
 			s := &sampler{cells: []Cell{{
 				Server: server, Setting: launch.CommandSetting{Setting: placement.Setting{CPUs: cpuset.Of(c.run...)}},

@@ -3,13 +3,15 @@
 package live
 
 import (
-	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"gorun/internal/apply"
+	"gorun/internal/cgroup"
 	"gorun/internal/command"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
@@ -28,16 +30,16 @@ func Of(source *Source) experiment.Experiment {
 	return experiment.Define(experiment.Definition[Cell]{
 		Text: experiment.Text{
 			Name:  "live",
-			Args:  "--pid N | --cgroup PATH | --unit NAME  --vary placement=A,B  --metric FIGURE",
+			Args:  "--pid N | --cgroup PATH | --unit NAME  --vary placement=auto  --metric FIGURE",
 			Short: "Compare placements for a program that keeps running, such as a server",
 			Long: "The threads of the program are switched between settings in blocks of time, in a random order, and each setting is\n" +
 				"judged against the first one. Before each block another setting is given briefly, so that all blocks follow a\n" +
 				"switch; then the program settles and is measured. At the end, also if gorun is killed, each thread has again what\n" +
 				"it had. gorun help server has a whole example.",
-			Example: "  gorun live --pid 4711 --vary placement=as-is,one-cpu --dry-run\n" +
-				"  gorun live --pid 4711 --children --vary placement=unbound,one-llc --metric 'rps=([0-9.]+)' --better higher --load './client'\n" +
-				"  gorun live --unit nginx --vary placement=as-is,node:0 --metric-url http://localhost:9113/metrics \\\n" +
-				"      --metric nginx_http_requests_total --better higher\n" +
+			Example: "  gorun live --pid 4711 --vary placement=auto --metric 'rps=([0-9.]+)' --better higher --load './client'\n" +
+				"  gorun live --pid 4711 --children --vary placement=unbound,one-llc --metric process:run-queue --with-pid 4712\n" +
+				"  gorun live --unit app --vary placement=as-is,node:0 --metric-url http://localhost:9113/metrics \\\n" +
+				"      --metric app_requests_total --metric 'histogram_quantile(0.99, app_seconds)' --better higher,lower\n" +
 				"  gorun live --restore",
 		},
 		Place:   experiment.Lasting,
@@ -65,17 +67,14 @@ type flags struct {
 	nodes     string
 }
 
-// asIs is the placement in which each thread has the CPUs that it had before.
-const asIs = "as-is"
-
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.placement, "placement", "", "a `placement` of gorun exec by its name, CPUs such as node:0 or 0-3, or\n"+
-		asIs+": what each thread had")
+		command.AsIs+": what each thread had")
 	set.Nice(&f.nice, "")
 	set.Sched(&f.sched, "")
 	set.StringVar(&f.nodes, "mems", "", "memory `nodes` of the program, by its cpuset")
 	set.On("placement", func(m *topology.Machine, text string) []string {
-		return append([]string{asIs + "\twhat each thread had"}, command.CompletePlacement(m, text)...)
+		return append([]string{command.AsIs + "\twhat each thread had"}, command.CompletePlacement(m, text)...)
 	})
 	set.Group("Settings")
 }
@@ -85,27 +84,21 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	set := &cell.Do.Setting
 	set.Nice, set.Sched = f.nice, f.sched
 	given := !m.CPUs.Equal(m.Allowed())
-	if f.source.found != nil && !given { // those that the program may use, whatever gorun may
-		m.CPUs = f.source.found.Allowed.Intersect(m.Online())
+	if !given {
+		m.CPUs = f.source.allowed(m.Machine)
 	}
 	var of command.Placement
 	switch f.placement {
-	case asIs:
+	case command.AsIs:
 	case "":
 		if given {
 			set.CPUs = m.CPUs
 		}
 	default:
-		if of, err = command.PlacementOf(m, f.placement); err != nil {
+		if of, err = command.RunningPlacement(m, f.placement); err != nil {
 			return r, hint.Flag("placement", f.placement, err)
 		}
-		if of.Mempolicy != linux.MempolicyDefault {
-			return r, hint.Flag("placement", f.placement, hint.With(errors.New("another process's memory policy cannot be set"),
-				"with a control group, --vary mems=… places memory; gorun exec --placements starts a program with a policy"))
-		}
-		if set.CPUs = of.CPUs; set.CPUs.Empty() {
-			set.CPUs = m.CPUs
-		}
+		set.CPUs = of.CPUs
 	}
 	if f.nodes != "" {
 		if set.Nodes, err = m.SelectMemory(f.nodes); err != nil {
@@ -117,7 +110,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if !set.Nodes.Empty() {
 		s.Mempolicy, s.Nodes = linux.MempolicyBind, set.Nodes
 	}
-	lines := apply.Lines(apply.Setting{CommandSetting: s, Pod: of.Pod})
+	lines := apply.Lines(apply.Setting{CommandSetting: s, Pod: of.Pod, Running: f.source.running()})
 	cell.Lines, cell.Chosen = &lines, of.Chosen
 	if !set.CPUs.Empty() {
 		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, set.CPUs.List())}
@@ -127,6 +120,29 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Placement = set.String()
 	r.Compared = f.source.compared
 	return r, nil
+}
+
+// allowed returns the CPUs that the program may use, whatever gorun may.
+func (s *Source) allowed(m *topology.Machine) cpuset.Set {
+	if s.found == nil {
+		return m.Allowed()
+	}
+	return s.found.Allowed.Intersect(m.Online())
+}
+
+// running says how the program that runs can be given a setting; nil: there is none, as for a captured machine.
+func (s *Source) running() *apply.Running {
+	if s.found == nil {
+		return nil
+	}
+	who := s.found.Who
+	r := apply.Running{PID: who.PID, Children: who.Children, Group: who.Group}
+	keeper := cgroup.KeeperOf(who.Group)
+	if who.PID != 0 {
+		keeper = cgroup.Keeps(os.DirFS("/"), who.PID)
+	}
+	r.Unit, r.User, r.Container = keeper.Unit, keeper.User, keeper.Container
+	return &r
 }
 
 // identity is what a run must not continue without.

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/launch"
 	"gorun/internal/program"
 	"gorun/internal/result"
 )
@@ -27,7 +29,7 @@ func TestParseTime(t *testing.T) {
 
 // lines is a load whose lines arrived every 10 ms.
 func lines(texts ...string) *load {
-	l := &load{wake: make(chan struct{}), part: map[string][]byte{}, ended: make(chan struct{})}
+	l := &load{wake: make(chan struct{}), part: map[string][]byte{}, ended: make(chan struct{}), patience: linePatience}
 	for i, text := range texts {
 		l.add("", []byte(text), edgeAt(10*(i+1)))
 	}
@@ -73,6 +75,36 @@ func TestFiguresOfLines(t *testing.T) {
 	assert.True(t, experiment.IsOver(err))
 }
 
+// A load that ends, or prints no such line, says with what: the reason is there.
+func TestLoadsThatFail(t *testing.T) {
+	for _, c := range []struct {
+		of    launch.Ending
+		wrote string
+		says  string
+		hint  string
+	}{
+		{launch.Ending{ExitCode: 3}, "once\ncannot connect\n", "the load ended with exit code 3: once cannot connect", ""},
+		{launch.Ending{ExitCode: 143, Signal: 15}, "", "the load ended by signal 15 and has written nothing", ""},
+		{launch.Ending{}, "rate=5", "the load ended with exit code 0: rate=5", "--load-per-block"},
+	} {
+		l := lines()
+		require.NoError(t, l.exited())
+		l.outcome.Ending, l.tail = c.of, []byte(c.wrote)
+		close(l.ended)
+		err := l.exited()
+		require.EqualError(t, err, c.says)
+		assert.Contains(t, hint.Of(err), c.hint)
+		assert.Equal(t, c.hint == "", hint.Of(err) == "")
+	}
+	for wrote, says := range map[string]string{"": " and has written nothing", "refused\n": ": refused"} {
+		l := lines(wrote)
+		l.tail, l.patience = []byte(wrote), 0
+		_, err := l.await(t.Context(), regexp.MustCompile("rate"), edgeAt(0))
+		require.EqualError(t, err, `it runs for 0s without a line that matches "rate"`+says)
+		assert.Contains(t, hint.Of(err), "--load-per-block")
+	}
+}
+
 // Lines with their own times are of these times, however late they arrived.
 func TestLinesWithTimes(t *testing.T) {
 	l := lines("", "", "", "a 0.005\na 0.015\na 0.025\na 0.045\n")
@@ -94,9 +126,93 @@ func TestSettling(t *testing.T) {
 	assert.Equal(t, 5, settling(rising), "not settled in the first half")
 }
 
+// chosen is a sampler of two cells whose blocks and washouts have their defaults, or are given.
+func chosen(block, washout time.Duration) *sampler {
+	source := &Source{block: max(block, defaultBlock), washout: max(washout, defaultWashout)}
+	if block > 0 {
+		source.block = block
+	}
+	if washout > 0 {
+		source.washout = washout
+	}
+	source.given.block, source.given.washout = func() bool { return block > 0 }, func() bool { return washout > 0 }
+	return &sampler{Source: source, cells: make([]Cell, 2)}
+}
+
+// Blocks become as long as a slow endpoint needs. What the user has given, or what takes longer than a user may want, is refused, with
+// a length that works.
+func TestSlowEndpoint(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		answer, given time.Duration
+		block         time.Duration // that is chosen; 0: it is refused
+		hint          string
+	}{
+		{10 * ms, 0, 200 * ms, ""},
+		{66 * ms, 0, 700 * ms, ""},
+		{66 * ms, 400 * ms, 400 * ms, ""},
+		{66 * ms, 300 * ms, 0, "give --block 700ms"},
+		{2000 * ms, 0, 0, "give --block 20s --budget 10m"},
+		{2000 * ms, 12000 * ms, 12000 * ms, ""},
+	} {
+		s := chosen(c.given, 0)
+		s.answers = []float64{c.answer.Seconds(), c.answer.Seconds(), 100} // one is slow by chance
+		least := blockFor(s.answer())
+		warnings, err := s.lengthen(least, spare*least, "slow-endpoint", slowAnswer(s.answer()))
+		if c.block == 0 {
+			require.ErrorContains(t, err, "the endpoint takes "+c.answer.String()+" to answer: a block of "+s.block.String()+" is too short")
+			assert.Equal(t, c.hint, hint.Of(err))
+			assert.Error(t, s.slowEndpoint())
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, s.slowEndpoint())
+		assert.Equal(t, c.block, s.block)
+		assert.Equal(t, c.block > defaultBlock && c.given == 0, len(warnings) == 1)
+		assert.LessOrEqual(t, c.answer.Seconds(), mostLate*s.block.Seconds(), "its figures count")
+	}
+}
+
+// A switch may take as long as the washout: many threads take time. What is asked for is enough.
+func TestSlowSwitch(t *testing.T) {
+	const ms = time.Millisecond
+	for took, washout := range map[time.Duration]time.Duration{65 * ms: 20 * ms, 300 * ms: 0, 51 * ms: 50 * ms} {
+		s := chosen(0, washout)
+		require.Greater(t, took, s.mostSwitch())
+		err := s.slowSwitch(took)
+		require.EqualError(t, err, "the switch of all threads took "+took.String()+", and --washout is "+s.washout.String())
+		enough := washoutFor(took)
+		assert.Equal(t, "give --washout "+enough.String(), hint.Of(err))
+		assert.LessOrEqual(t, took, chosen(0, enough).mostSwitch())
+	}
+	assert.LessOrEqual(t, 65*ms, chosen(0, 0).mostSwitch())
+	assert.LessOrEqual(t, 45*ms, chosen(0, 10*ms).mostSwitch(), "short switches are never too long")
+}
+
+func TestSettlesSlowly(t *testing.T) {
+	for _, c := range []struct {
+		longs []float64
+		want  string
+	}{
+		{[]float64{0.78, 0.78}, "the metric was still falling (−22%) during long blocks"},
+		{[]float64{1.1}, "the metric was still rising (+10%) during long blocks"},
+		{[]float64{0.78, 1.01}, ""},
+		{[]float64{0.98}, ""},
+		{nil, ""},
+	} {
+		warnings := (&sampler{longs: c.longs}).settlesSlowly()
+		if c.want == "" {
+			assert.Empty(t, warnings)
+			continue
+		}
+		require.Len(t, warnings, 1)
+		assert.Equal(t, c.want, warnings[0].Message)
+	}
+}
+
 func TestParseMetrics(t *testing.T) {
 	parse := func(s Source) (Source, error) { err := s.parseMetrics(); return s, err }
-	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher\nlower\nhigher", load: "x", url: "http://h/"})
+	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher,lower,higher", load: "x", url: "http://h/"})
 	require.NoError(t, err)
 	assert.Equal(t, result.Higher, s.compared.Better)
 	assert.NotNil(t, s.metrics[0].lines)
@@ -109,17 +225,17 @@ func TestParseMetrics(t *testing.T) {
 		s    Source
 		says string
 	}{
-		{Source{}, "no figure is named"},
+		{Source{}, "say what to measure: --metric"},
 		{Source{metric: "x", better: "lower"}, "there is no load whose lines it matches"},
-		{Source{metric: "x", load: "x"}, "needs to know whether a lower or a higher figure is better"},
+		{Source{metric: "x", load: "x"}, "--metric x: say which figure is better: --better higher, or --better lower"},
 		{Source{metric: "process:x"}, "there is no figure process:x"},
 		{Source{metric: "(a)(b)", load: "x", better: "lower"}, "it has 2 groups"},
 		{Source{metric: "(", load: "x", better: "lower"}, "missing closing )"},
 		{Source{metric: "histogram_quantile(2, x)", url: "http://h/"}, "a quantile is between 0 and 1"},
-		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a quantile of a histogram says nothing alone"},
+		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a latency quantile needs a rate beside it"},
 		{Source{metric: "rate(x)", url: "http://h/", better: "lower"}, "selects no metric"},
 		{Source{metric: "a\nb\nc\nd\ne", load: "x", better: "lower"}, "at most 4"},
-		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better is given 3 times, for 2 metrics"},
+		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better has 3 directions, and --metric 2 figures"},
 	} {
 		_, err := parse(c.s)
 		assert.ErrorContains(t, err, c.says)

@@ -15,6 +15,7 @@ import (
 
 	"gorun/internal/command"
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/linux"
 )
@@ -36,6 +37,8 @@ type load struct {
 	log     string // pattern of the files that have the lines; "": the output has
 	before  map[string]int64
 
+	patience time.Duration // the longest wait for a line
+
 	mu    sync.Mutex
 	lines []line
 	wake  chan struct{} // closed at the next line
@@ -54,7 +57,7 @@ const keptLines = 1 << 20
 
 // startLoad starts the load.
 func startLoad(e experiment.Environment, argv []string, log string) (*load, error) {
-	l := &load{ended: make(chan struct{}), log: log, wake: make(chan struct{}), part: map[string][]byte{}, before: map[string]int64{}}
+	l := &load{ended: make(chan struct{}), log: log, patience: linePatience, wake: make(chan struct{}), part: map[string][]byte{}, before: map[string]int64{}}
 	for _, path := range l.files() {
 		if info, err := os.Stat(path); err == nil {
 			l.before[path] = info.Size() // what it has is not of this run
@@ -153,18 +156,31 @@ func (l *load) exited() error {
 	default:
 		return nil
 	}
-	how := fmt.Sprintf("with exit code %d", l.outcome.ExitCode)
-	switch {
-	case l.err != nil:
-		how = "because " + l.err.Error()
-	case l.outcome.Signal != 0:
-		how = fmt.Sprintf("by signal %d", l.outcome.Signal)
+	if l.err != nil {
+		return fmt.Errorf("the load ended because %w", l.err)
 	}
-	err := fmt.Errorf("the load ended %s", how)
-	if end := strings.Join(strings.Fields(strings.ToValidUTF8(string(l.tail[max(0, len(l.tail)-300):]), "�")), " "); end != "" {
-		err = fmt.Errorf("%w: %s", err, end)
+	return ended(l.outcome.Ending, l.tail)
+}
+
+// ended is the error of a load that ended, with the end of what it wrote.
+func ended(of launch.Ending, wrote []byte) error {
+	how := fmt.Sprintf("with exit code %d", of.ExitCode)
+	if of.Signal != 0 {
+		how = fmt.Sprintf("by signal %d", of.Signal)
+	}
+	err := fmt.Errorf("the load ended %s%s", how, written(wrote))
+	if of.ExitCode == 0 {
+		err = hint.With(err, "let it run until gorun ends it, or add --load-per-block, which runs it once in each block")
 	}
 	return err
+}
+
+// written has the end of what a load wrote, in words that continue a sentence.
+func written(wrote []byte) string {
+	if end := command.EndOf(wrote); end != "" {
+		return ": " + end
+	}
+	return " and has written nothing"
 }
 
 // end ends the load and its descendants.
@@ -189,7 +205,7 @@ const linePatience = 20 * time.Second
 
 // await returns the first line that matches and is not before an edge, at its time. A load that has ended has no further line.
 func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, error) {
-	limit := time.NewTimer(linePatience)
+	limit := time.NewTimer(l.patience)
 	defer limit.Stop()
 	for {
 		if l.log != "" {
@@ -219,7 +235,10 @@ func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, e
 		case <-ctx.Done():
 			return edge{}, ctx.Err()
 		case <-limit.C:
-			return edge{}, fmt.Errorf("no line of the load matched within %v: %q", linePatience, re)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return edge{}, hint.With(fmt.Errorf("it runs for %v without a line that matches %q%s", l.patience, re, written(l.tail)),
+				"--metric is a regular expression for one line; --load-per-block searches the whole output of a load that ends by itself")
 		}
 	}
 }

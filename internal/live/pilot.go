@@ -17,13 +17,15 @@ import (
 	"gorun/internal/program"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/units"
 )
 
 // The pilot holds each setting, and measures slices.
 const (
 	pilotHold  = 2 * time.Second
 	pilotSlice = 100 * time.Millisecond
-	leastHold  = 8 // slices
+	leastHold  = 8           // slices
+	longSlice  = time.Second // from which on one has to do
 	// A figure is settled when it and the next one are as near to the middle of the second half as those of the second half are, times
 	// this, or within this share: one of ten equal figures often lies outside of the range of the others, but hardly as far as that.
 	settledRange = 2
@@ -31,6 +33,11 @@ const (
 	// A counter that grows in fewer of the slices than this is written at intervals, of which a block must have several.
 	steadyShare   = 0.6
 	leastInterval = 5
+	// Blocks and washouts that the pilot chooses are longer by this than what it has seen needs.
+	spare = 2
+	// Longer blocks are not chosen, but asked for: with them, a verdict takes more than the default budget.
+	mostBlock = 5 * time.Second
+	rounds    = 9 // that a verdict needs
 )
 
 // pilot finds how long the program takes to settle after a switch, and whether blocks are long enough for its counters.
@@ -54,6 +61,7 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 	}
 	var slowest time.Duration
 	var steps [2]int // slices in which a counter grew, and all
+	s.slice = max(pilotSlice, blockFor(s.answer()))
 	for _, setting := range s.settings {
 		series, slice, err := s.holding(ctx, setting, &steps)
 		if err != nil {
@@ -61,36 +69,110 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		}
 		slowest = max(slowest, time.Duration(settling(series))*slice)
 	}
-	if steps[0] > 0 && float64(steps[0]) < steadyShare*float64(steps[1]) {
-		each := time.Duration(float64(pilotSlice) * float64(steps[1]) / float64(steps[0]))
-		need := (leastInterval * each).Round(100 * time.Millisecond)
-		if s.block < need && s.given.block() {
-			return nil, hint.Usage(hint.With(fmt.Errorf("the counter is written only every %v, and a block of %v has too few of that",
-				each.Round(10*time.Millisecond), s.block), fmt.Sprintf("give --block %v", need)))
-		}
-		if s.block < need {
-			s.block = need
-			warnings = append(warnings, result.Warning{
-				Code: "slow-counter", Message: fmt.Sprintf("--block is %v: the counter is written only every %v", need, each.Round(10*time.Millisecond)),
-			})
+	lengthen := func(least, enough time.Duration, code, why string) {
+		if err == nil {
+			var of []result.Warning
+			of, err = s.lengthen(least, enough, code, why)
+			warnings = append(warnings, of...)
 		}
 	}
-	const step = 50 * time.Millisecond
-	need := (slowest + step - 1) / step * step
+	if steps[0] > 0 && float64(steps[0]) < steadyShare*float64(steps[1]) {
+		each := time.Duration(float64(s.slice) * float64(steps[1]) / float64(steps[0]))
+		lengthen(leastInterval*each, leastInterval*each, "slow-counter", fmt.Sprintf("the counter is written only every %v", each.Round(10*time.Millisecond)))
+	}
+	least := blockFor(s.answer())
+	lengthen(least, spare*least, "slow-endpoint", slowAnswer(s.answer()))
+	if err != nil {
+		return nil, err
+	}
+	need, code, why := ceil(slowest, washoutStep), "settling", "so long the program took to settle after a switch"
+	if of := washoutFor(s.switched); of > need && s.switched > mostSwitch && !s.given.washout() {
+		need, code, why = of, "slow-switch", fmt.Sprintf("the switch of all threads took %v", s.switched.Round(time.Millisecond))
+	}
 	switch {
 	case need <= s.washout:
 	case s.given.washout():
 		warnings = append(warnings, result.Warning{
-			Code: "settling", Message: fmt.Sprintf("the program settles in about %v after a switch, more than --washout", need),
+			Code: code, Message: fmt.Sprintf("the program settles in about %v after a switch, more than --washout", need),
 			Hint: fmt.Sprintf("give --washout %v, or leave it out", need),
 		})
 	default:
 		s.washout = need
-		warnings = append(warnings, result.Warning{
-			Code: "settling", Message: fmt.Sprintf("--washout is %v: so long the program took to settle after a switch", need),
-		})
+		warnings = append(warnings, result.Warning{Code: code, Message: fmt.Sprintf("--washout is %v: %s", need, why)})
 	}
 	return warnings, nil
+}
+
+// Lengths that the pilot chooses are multiples of these.
+const (
+	washoutStep = 50 * time.Millisecond
+	blockStep   = 100 * time.Millisecond
+)
+
+func ceil(d, step time.Duration) time.Duration { return (d + step - 1) / step * step }
+
+// answer returns how long the endpoint typically takes to answer; 0: there is none.
+func (s *sampler) answer() time.Duration {
+	if s.answers == nil {
+		return 0
+	}
+	return time.Duration(stats.Median(s.answers) * float64(time.Second))
+}
+
+// noteAnswer notes how long the endpoint took to answer; nil: there is none.
+func (s *sampler) noteAnswer(scrape *metrics.Scrape) {
+	if scrape != nil {
+		s.answers = append(s.answers, scrape.Took().Seconds())
+	}
+}
+
+// blockFor returns the shortest block for an endpoint that takes this long to answer.
+func blockFor(answer time.Duration) time.Duration {
+	return time.Duration(float64(answer) / mostLate)
+}
+
+func slowAnswer(took time.Duration) string {
+	return fmt.Sprintf("the endpoint takes %v to answer", took.Round(time.Millisecond))
+}
+
+// washoutFor returns the length of a washout after a switch that takes this long. In it, some threads have the setting for longer than
+// others.
+func washoutFor(took time.Duration) time.Duration {
+	return ceil(time.Duration(spare*float64(took)), washoutStep)
+}
+
+// lengthen makes blocks as long as is enough, and says why. Those of the user are to have at least another length.
+func (s *sampler) lengthen(least, enough time.Duration, code, why string) ([]result.Warning, error) {
+	if err := s.tooShort(least, enough, why); err != nil || s.given.block() || enough <= s.block {
+		return nil, err
+	}
+	s.block = ceil(enough, blockStep)
+	return []result.Warning{{Code: code, Message: fmt.Sprintf("--block is %v: %s", s.block, why)}}, nil
+}
+
+// tooShort is the error of blocks that must be longer, if the user has given their length or must agree to it.
+func (s *sampler) tooShort(least, enough time.Duration, why string) error {
+	if s.given.block() && least <= s.block || !s.given.block() && enough <= max(s.block, mostBlock) {
+		return nil
+	}
+	return hint.Usage(hint.With(fmt.Errorf("%s: a block of %v is too short", why, s.block), s.give(enough)))
+}
+
+// slowEndpoint is the error of blocks that are too short for the endpoint.
+func (s *sampler) slowEndpoint() error {
+	least := blockFor(s.answer())
+	return s.tooShort(least, spare*least, slowAnswer(s.answer()))
+}
+
+// give is the hint to give blocks this length, and a budget that is enough for a verdict then.
+func (s *sampler) give(block time.Duration) string {
+	block = ceil(block, blockStep)
+	text := fmt.Sprintf("give --block %v", block)
+	whole := time.Duration(rounds*(len(s.cells)+1)) * (block + s.washout) // the baseline is there twice
+	if whole > Budget {
+		text += fmt.Sprintf(" --budget %.0fm", math.Ceil(whole.Minutes()))
+	}
+	return text
 }
 
 // goProcs is GOMAXPROCS in the metrics of a Go program (the Go collector of client_golang).
@@ -123,18 +205,35 @@ func (s *sampler) followed(ctx context.Context, to program.Setting) error {
 // slices in which a counter grew, and all.
 func (s *sampler) holding(ctx context.Context, setting program.Setting, steps *[2]int) (series []float64, slice time.Duration, err error) {
 	err = placement.OnThread(func() error {
-		if _, _, err := s.change(ctx, setting); err != nil {
+		took, _, err := s.change(ctx, setting)
+		if err == nil && took > mostSwitch { // once, it may have been another program
+			var again time.Duration
+			again, _, err = s.change(ctx, setting)
+			took = min(took, again)
+		}
+		if s.switched = max(s.switched, took); err == nil && took > s.mostSwitch() && s.given.washout() {
+			err = hint.Usage(s.slowSwitch(took))
+		}
+		if err != nil {
 			return err
 		}
 		begun := now().at
 		var last *block
 		for len(series) < leastHold || now().at < begun+pilotHold {
 			figures := &Figures{}
-			b, err := s.measure(ctx, last, pilotSlice, figures)
+			b, err := s.measure(ctx, last, s.slice, figures)
 			if err != nil {
 				return err
 			}
 			last, slice = &b, max(slice, b.to.at-b.from.at)
+			s.noteAnswer(b.scrapes[1])
+			if least := blockFor(s.answer()); least > s.slice {
+				s.slice = least
+				if err := s.slowEndpoint(); err != nil {
+					return err
+				}
+				continue
+			}
 			for _, m := range s.metrics {
 				if m.series == nil || m.quantile > 0 {
 					continue
@@ -143,13 +242,15 @@ func (s *sampler) holding(ctx context.Context, setting program.Setting, steps *[
 					steps[0]++
 				}
 			}
-			if figure, err := s.figure(s.metrics[0], b, figures); err == nil {
+			figure, err := s.figure(s.metrics[0], b, figures)
+			if err == nil {
 				series = append(series, figure)
-			} else if now().at > begun+2*pilotHold {
-				if len(series) > 0 {
-					break
-				}
+			}
+			switch late := now().at > begun+2*max(pilotHold, s.slice); {
+			case err != nil && late && series == nil:
 				return err
+			case err != nil && late, err == nil && s.slice >= longSlice:
+				return nil
 			}
 		}
 		return nil
@@ -207,11 +308,19 @@ func (s *sampler) settlesSlowly() []result.Warning {
 		return nil
 	}
 	return []result.Warning{{
-		Code: "slow-carry-over",
-		Message: fmt.Sprintf("in long blocks the first figure changes by %+.0f%% from the first half to the second: the program settles more slowly than --washout",
-			100*(math.Exp(mean)-1)),
-		Hint: "give a longer --washout and --block: the settings are compared in a state that follows a switch",
+		Code:    "slow-carry-over",
+		Message: "the metric was still " + drift(mean) + " during long blocks",
+		Hint:    "give a longer --washout and --block: each setting is compared in a state that follows a switch",
 	}}
+}
+
+// drift has the direction and the size of a mean change, a logarithm, within long blocks.
+func drift(mean float64) string {
+	direction := "rising"
+	if mean < 0 {
+		direction = "falling"
+	}
+	return fmt.Sprintf("%s (%s)", direction, units.Changes{Step: 0.01, Amount: true}.Ratio(math.Exp(mean)))
 }
 
 // followsMask returns the name of the program if it is one of Go whose GOMAXPROCS follows its mask (Go 1.25), where settings differ in

@@ -41,6 +41,12 @@ type sampler struct {
 	follows       bool          // the program is one of Go whose GOMAXPROCS follows its CPUs, and its endpoint has it
 	afterFollowed time.Duration // the washout after GOMAXPROCS has followed
 
+	// What the pilot has seen, and with it the length of its slices.
+	answers  []float64     // seconds that the endpoint took to answer
+	switched time.Duration // the longest switch
+	slice    time.Duration
+
+	apart  bool      // the server of --with-pid has CPUs of its own
 	blocks int       // that were measured
 	longs  []float64 // ratios of the halves of long blocks
 	over   error     // why no further sample can be taken
@@ -66,8 +72,13 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 		if s.endpoint, err = metrics.NewEndpoint(s.url); err != nil {
 			return nil, hint.Flag("metric-url", s.url, err)
 		}
-		if err := s.try(ctx); err != nil {
-			return nil, fmt.Errorf("--metric-url: %w", err)
+		for range 2 { // once, it may have been slow by chance
+			if err := s.try(ctx); err != nil {
+				return nil, fmt.Errorf("--metric-url: %w", err)
+			}
+		}
+		if err := s.slowEndpoint(); err != nil {
+			return nil, err
 		}
 	}
 	switcher, err := program.NewSwitcher(s.program, s.settings)
@@ -90,10 +101,29 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 			}
 		}
 	}
-	if s.perBlock {
-		return nil, nil
+	if s.server != nil {
+		s.apart, warnings = s.server.Place(s.server.Among)
 	}
-	return s.pilot(ctx)
+	if s.perBlock {
+		return warnings, s.tryLoad(ctx)
+	}
+	found, err := s.pilot(ctx)
+	return append(warnings, found...), err
+}
+
+// tryLoad runs a load of blocks once: it must end well and print the figures.
+func (s *sampler) tryLoad(ctx context.Context) error {
+	figures := &Figures{}
+	b, err := s.measure(ctx, nil, 0, figures)
+	for _, m := range s.metrics {
+		if err == nil && m.whole != nil {
+			_, err = s.figure(m, b, figures)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--load: %w", err)
+	}
+	return nil
 }
 
 // hold saves the program, in a file and in a guardian, before it is switched.
@@ -119,6 +149,7 @@ func (s *sampler) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.noteAnswer(scrape)
 	for _, m := range s.metrics {
 		if m.series == nil {
 			continue
@@ -134,7 +165,7 @@ func (s *sampler) try(ctx context.Context) error {
 const (
 	brief      = 10 * time.Millisecond // for which the other setting is given before a block
 	settled    = 5 * time.Millisecond  // after which a thread that was missed by a switch shows
-	mostSwitch = 50 * time.Millisecond // that a switch may take
+	mostSwitch = 50 * time.Millisecond // that a switch may take, also where the washout is shorter
 	mostLate   = 0.2                   // of a block, by which its end may be late
 	longEvery  = 20                    // blocks, of which one is continued as a long one, after the first verdict can have come
 	firstLong  = 30
@@ -144,9 +175,18 @@ const (
 	controller = 1 // real-time priority of the thread that keeps the time, where it may have one
 )
 
-// Sample measures a block in a setting. Before it, another setting is given briefly, also where the setting stays: so the program has
+// Sample implements experiment.Sampler.
+func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	if s.server == nil {
+		return s.sample(ctx, c)
+	}
+	sample, _, err := s.server.Watch(s.apart, func() (result.Sample, error) { return s.sample(ctx, c) })
+	return sample, err
+}
+
+// sample measures a block in a setting. Before it, another setting is given briefly, also where the setting stays: so the program has
 // been switched the same way before every block.
-func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
+func (s *sampler) sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	usedBefore := s.used()
 	err = placement.OnThread(func() error {
 		if linux.SetSched(0, linux.Sched{Policy: linux.SchedFIFO, Priority: controller}) != nil {
@@ -207,8 +247,9 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	}
 	figures := &Figures{Threads: threads, SwitchSeconds: took.Seconds()}
 	sample.Placement = result.Placement{Requested: c.Setting.String(), Verified: true}
-	if took > mostSwitch {
-		sample.Doubt(result.Invalid, "the switch took %v", took.Round(time.Millisecond))
+	if took > s.mostSwitch() {
+		err := s.slowSwitch(took)
+		sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 	}
 	begun := linux.Monotonic()
 	if err := s.sleep(ctx, begun+min(settled, s.washout)); err != nil {
@@ -255,48 +296,6 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	return err
 }
 
-// change gives the program another setting briefly, and then the one that is wanted.
-func (s *sampler) change(ctx context.Context, to program.Setting) (took time.Duration, threads int, err error) {
-	others := slices.DeleteFunc(slices.Clone(s.settings), func(o program.Setting) bool { return o.String() == to.String() })
-	if len(others) > 0 {
-		if _, _, err := s.switcher.Give(others[s.random.IntN(len(others))]); err != nil {
-			return 0, 0, err
-		}
-		if err := s.sleep(ctx, linux.Monotonic()+brief); err != nil {
-			return 0, 0, err
-		}
-	}
-	threads, took, err = s.switcher.Give(to)
-	return took, threads, err
-}
-
-// readBack reads back each thread. One that is not as requested makes the block invalid.
-func (s *sampler) readBack(sample *result.Sample) error {
-	checked, differs, err := s.switcher.ReadBack()
-	if len(differs) > 3 {
-		differs = append(differs[:2], fmt.Sprintf("and %d threads more", len(differs)-2))
-	}
-	sample.Placement.Add(checked, differs)
-	return err
-}
-
-// sleep sleeps until a time of CLOCK_MONOTONIC, in the kernel: a sleep of Go's would end when a processor of its scheduler is free.
-func (s *sampler) sleep(ctx context.Context, until time.Duration) error {
-	const step = 20 * time.Millisecond
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		at := linux.Monotonic()
-		if at >= until {
-			return nil
-		}
-		if err := linux.SleepUntil(min(until, at+step)); err != nil {
-			return err
-		}
-	}
-}
-
 // block is what was read at the two edges of a block.
 type block struct {
 	from, to edge
@@ -319,7 +318,7 @@ func (s *sampler) measure(ctx context.Context, continues *block, length time.Dur
 	if s.perBlock {
 		b.outcome, err = launch.Run(ctx, launch.Command{Self: s.Self.In(s.Environ), Argv: s.loadArgv, Keep: keptOutput})
 		if err == nil && b.outcome.ExitCode != 0 {
-			err = fmt.Errorf("the load ended with exit code %d", b.outcome.ExitCode)
+			err = ended(b.outcome.Ending, append(b.outcome.Stdout, b.outcome.Stderr...))
 		}
 		if err != nil {
 			return b, err
@@ -374,8 +373,8 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, e
 		figure = *own
 	case m.series != nil:
 		for _, scrape := range b.scrapes {
-			if took := scrape.Received.Sub(scrape.Sent); took.Seconds() > mostLate*b.seconds() {
-				return 0, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), "give a longer --block")
+			if took := scrape.Took(); took.Seconds() > mostLate*b.seconds() {
+				return 0, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), s.give(spare*blockFor(took)))
 			}
 		}
 		if m.quantile > 0 {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/command"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/lazy"
@@ -31,6 +32,7 @@ type Source struct {
 	children bool
 	pages    bool
 	vary     []string
+	auto     bool // one of these asks for the placements that can matter
 
 	metric   string // a line each
 	better   string
@@ -42,6 +44,9 @@ type Source struct {
 
 	block, washout time.Duration
 	given          struct{ block, washout func() bool }
+
+	serving command.Serving
+	server  *command.Server // nil: there is none
 
 	loadArgv []string
 	metrics  []metric
@@ -65,20 +70,21 @@ func (s *Source) Register(set *experiment.FlagSet) {
 		"with = only that of a state `file`")
 	set.Lookup("restore").NoOptDefVal = every
 	set.Group("Program")
-	set.StringArrayVar(&s.vary, "vary", nil, "compare these `settings`, the first is the baseline: placement=as-is,one-cpu; nice=0,5;\n"+
-		"sched=other,batch; mems=0,1 (repeatable: all combinations)")
+	set.StringArrayVar(&s.vary, "vary", nil, "compare these `settings`, the first is the baseline: placement=as-is,one-cpu, or\n"+
+		"placement=auto for all that can matter here; cpus=0,1; nice=0,5; sched=other,batch; mems=0,1\n(repeatable: all combinations)")
 	set.DurationVar(&s.block, "block", defaultBlock, "time in which a setting is measured")
 	set.DurationVar(&s.washout, "washout", defaultWashout, "time after a switch that is not measured; without it, longer where a pilot finds so")
 	set.StringVar(&s.abort, "abort-if", "", "put everything back and stop when a figure is beyond a bound: a `condition` such as 'metric>5'")
 	set.Group("Blocks")
 	set.Several(&s.metric, "metric", "a `figure` to judge: a regex for lines of --load with a group (the figure of a line)\n"+
-		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable)")
-	set.Several(&s.better, "better", "the better `direction` of the figures, for all or for each: "+result.Lower+" or "+result.Higher)
+		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable: all are judged)")
+	set.Several(&s.better, "better", "the better `direction` of the figures: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
 	set.StringVar(&s.url, "metric-url", "", "a Prometheus endpoint at this `URL`, whose metrics are NAME{label=\"value\"}: a gauge,\n"+
 		"the rate of a counter, or histogram_quantile(0.99, NAME)")
 	set.StringVar(&s.load, "load", "", "a load generator: a `command` that runs throughout")
 	set.StringVar(&s.log, "load-log", "", "the figures are in lines that the load appends to these `files` (a pattern)")
 	set.BoolVar(&s.perBlock, "load-per-block", false, "run the load once in each block, which ends with it; the figure is in its whole output")
+	s.serving.Register(set, "a load that runs elsewhere, or of what else the program needs")
 	set.Group("Figures")
 	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if", "restore")
 	set.Complete("better", []string{result.Lower, result.Higher})
@@ -101,10 +107,19 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 		f.Common["metric-url"] = s.url
 	}
 	if o.Captured {
-		return f, nil
+		return f, hint.Usage(s.settings(o))
 	}
 	if err := s.find(); err != nil {
 		return f, err
+	}
+	if err := s.settings(o); err != nil {
+		return f, hint.Usage(err)
+	}
+	if s.server, err = s.serving.Find(experiment.Machine{CPUs: o.Machine.Allowed(), Root: os.DirFS("/"), Live: true}); err != nil {
+		return f, err
+	}
+	if s.server != nil && s.pid == s.server.PID {
+		return f, hint.Flag("with-pid", strconv.Itoa(s.pid), errors.New("it is the program itself"))
 	}
 	f.Common["program"] = fmt.Sprintf("%s, %v", s.found.Name, s.found.Who)
 	f.Plan = s.plan
@@ -149,16 +164,19 @@ func (s *Source) validate(o experiment.Opening) error {
 		return errors.New("--load-per-block needs --load")
 	case s.log != "" && s.load == "":
 		return errors.New("--load-log is about --load, which was not given")
+	case s.serving.Validate() != nil:
+		return s.serving.Validate()
 	case s.log != "" && s.perBlock:
 		return errors.New("--load-log and --load-per-block exclude each other")
 	}
-	for _, text := range s.vary {
-		if err := o.Vary(text); err != nil {
-			return hint.Flag("vary", text, err)
-		}
+	if len(s.vary) == 0 && !slices.ContainsFunc(varied, func(flag string) bool { return len(o.Values(flag)) > 0 }) {
+		return hint.With(errors.New("say what to compare: --vary"), compareAuto)
 	}
-	if !slices.ContainsFunc([]string{"placement", "nice", "sched", "mems", "cpus"}, func(flag string) bool { return len(o.Values(flag)) > 0 }) {
-		return hint.With(errors.New("nothing to compare"), "--vary placement=as-is,one-cpu compares what the program has with one CPU")
+	for _, text := range s.vary {
+		if name, _, named := strings.Cut(text, "="); !named || !slices.Contains(varied, name) {
+			return hint.Flag("vary", text, hint.With(errors.New("it names no setting and its values"),
+				"settings are "+strings.Join(varied, ", ")+", as in --vary nice=0,5"))
+		}
 	}
 	if s.load != "" {
 		words, err := shell.Split(s.load)
@@ -256,19 +274,16 @@ func (s *Source) plan(plan *result.Plan) {
 // parseMetrics reads --metric and --better.
 func (s *Source) parseMetrics() error {
 	if s.metric == "" {
-		return hint.With(errors.New("no figure is named by which the settings are judged"),
+		return hint.With(errors.New("say what to measure: --metric"),
 			"--metric REGEX --load 'COMMAND', or --metric NAME --metric-url URL, or --metric process:run-queue")
 	}
 	texts := strings.Split(s.metric, "\n")
 	if most := len(new(Figures).metrics()); len(texts) > most {
 		return fmt.Errorf("--metric is given %d times: at most %d figures are judged", len(texts), most)
 	}
-	directions := strings.Split(s.better, "\n")
-	if len(directions) == 1 {
-		directions = slices.Repeat(directions, len(texts))
-	}
-	if len(directions) != len(texts) {
-		return fmt.Errorf("--better is given %d times, for %d metrics: give it once, or once for each", len(directions), len(texts))
+	directions, err := command.Directions(s.better, len(texts))
+	if err != nil {
+		return err
 	}
 	alone := true
 	for i, text := range texts {
@@ -278,9 +293,8 @@ func (s *Source) parseMetrics() error {
 		}
 		alone = alone && m.quantile > 0
 		direction := cmp.Or(directions[i], m.better)
-		if direction != result.Lower && direction != result.Higher {
-			return hint.With(fmt.Errorf("--metric %s needs to know whether a lower or a higher figure is better", hint.Word(text)),
-				"add --better higher or --better lower")
+		if direction == "" {
+			return hint.Flag("metric", text, command.ErrNoDirection)
 		}
 		if i == 0 {
 			s.compared = experiment.ComparedBy{Column: metricColumn(0), Better: direction}
@@ -290,8 +304,8 @@ func (s *Source) parseMetrics() error {
 		s.metrics = append(s.metrics, m)
 	}
 	if alone {
-		return hint.With(errors.New("a quantile of a histogram says nothing alone: requests that wait before the handler are not in it"),
-			"add a rate, such as that of the histogram's _count")
+		return hint.With(errors.New("a latency quantile needs a rate beside it"), fmt.Sprintf(
+			"add --metric %s --better higher: a histogram has no time that requests wait before the handler", s.metrics[0].series.Name+"_count"))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func changes(plan *result.Plan) table.Table {
 	t.Add("setting", "CPUs", "threads on other CPUs now")
 	for _, cell := range plan.Cells {
 		cpus, given := cell.CPUs["cpus"]
-		if cell.Flags["placement"] == asIs || !given {
+		if cell.Flags["placement"] == command.AsIs || !given {
 			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(cell.Name), table.Text("as they are"), table.Count(0)}})
 			continue
 		}

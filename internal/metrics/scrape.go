@@ -91,6 +91,9 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 	request.Header.Set("Accept", "text/plain;version=0.0.4")
 	s := &Scrape{Sent: time.Now()}
 	answer, err := e.client.Do(request)
+	if late := (*url.Error)(nil); errors.As(err, &late) && late.Timeout() {
+		err = fmt.Errorf("%s has not answered within %v", e.url, scrapePatience)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,10 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 }
 
 // At returns the middle of the time in which the figures were taken.
-func (s *Scrape) At() time.Time { return s.Sent.Add(s.Received.Sub(s.Sent) / 2) }
+func (s *Scrape) At() time.Time { return s.Sent.Add(s.Took() / 2) }
+
+// Took returns how long the endpoint took to answer.
+func (s *Scrape) Took() time.Duration { return s.Received.Sub(s.Sent) }
 
 // Series is what an endpoint has of a selector: the sum over its series.
 type Series struct {
@@ -140,16 +146,84 @@ func (s *Scrape) Find(of Selector) (found Series, err error) {
 		found.Counter = true
 	}
 	if !found.known {
-		return found, hint.With(fmt.Errorf("the endpoint has no series %s", of), "its page lists all names and labels")
+		return found, hint.With(fmt.Errorf("the endpoint has no series %s", of), s.near(of))
 	}
 	return found, nil
+}
+
+// shownNear is the number of series that a hint shows.
+const shownNear = 3
+
+// near returns a hint for a selector that selects nothing: the series of its name, or else the names on the page that are most alike.
+func (s *Scrape) near(of Selector) string {
+	if family := s.families[of.Name]; family != nil {
+		var series []string
+		for _, m := range family.GetMetric() {
+			one := Selector{of.Name, map[string]string{}}
+			for _, label := range m.GetLabel() {
+				one.Labels[label.GetName()] = label.GetValue()
+			}
+			series = append(series, one.String())
+		}
+		return "it has " + few(series)
+	}
+	names := slices.Collect(maps.Keys(s.families))
+	for name, family := range s.families {
+		if kind := family.GetType(); kind == dto.MetricType_HISTOGRAM || kind == dto.MetricType_SUMMARY {
+			names = append(names, name+"_count", name+"_sum")
+		}
+	}
+	most := leastAlike
+	var near []string
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		switch alike := alike(name, of.Name); {
+		case alike > most:
+			near, most = []string{name}, alike
+		case alike == most:
+			near = append(near, name)
+		}
+	}
+	if near == nil {
+		return "its page lists all names and labels"
+	}
+	return "it has " + few(near)
+}
+
+func few(names []string) string {
+	if len(names) > shownNear {
+		names = append(names[:shownNear:shownNear], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// leastAlike is how alike a name on the page must be to the one that was asked for.
+const leastAlike = 0.6
+
+// alike returns how alike a name on the page and another one are, from 0 to 1: 1 if it begins with that, and else the share of their
+// pairs of neighbouring letters that both have (Dice's coefficient).
+func alike(a, b string) float64 {
+	if strings.HasPrefix(a, b) {
+		return 1
+	}
+	pairs := map[string]int{}
+	for i := range len(a) - 1 {
+		pairs[a[i:i+2]]++
+	}
+	both := 0
+	for i := range len(b) - 1 {
+		if pair := b[i : i+2]; pairs[pair] > 0 {
+			pairs[pair]--
+			both++
+		}
+	}
+	return 2 * float64(both) / float64(max(1, len(a)+len(b)-2))
 }
 
 // String returns the selector as it is written.
 func (s Selector) String() string {
 	labels := make([]string, 0, len(s.Labels))
-	for name, value := range s.Labels {
-		labels = append(labels, fmt.Sprintf("%s=%q", name, value))
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		labels = append(labels, fmt.Sprintf("%s=%q", name, s.Labels[name]))
 	}
 	if len(labels) == 0 {
 		return s.Name

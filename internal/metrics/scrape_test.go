@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/hint"
 )
 
 func TestParseSelector(t *testing.T) {
@@ -42,6 +44,24 @@ took_bucket{le="+Inf"} %[1]d
 took_sum 7
 took_count %[1]d
 `, 4*n, n, 2*n)
+}
+
+// A selector that selects nothing is answered by what the page has instead.
+func TestNear(t *testing.T) {
+	scrape := &Scrape{text: []byte(page(1))}
+	for text, want := range map[string]string{
+		"asked":                   "it has asked_total",
+		"untyped":                 "it has untyped_total",
+		"took_cuont":              "it has took_count",
+		`asked_total{code="404"}`: `it has asked_total{code="200",path="/"}, asked_total{code="200",path="/b"}, asked_total{code="500",path="/"}`,
+		"go_goroutines":           "its page lists all names and labels",
+	} {
+		of, err := ParseSelector(text)
+		require.NoError(t, err)
+		_, err = scrape.Find(of)
+		require.ErrorContains(t, err, "the endpoint has no series "+text)
+		assert.Equal(t, want, hint.Of(err), text)
+	}
 }
 
 func TestScrapeAnother(t *testing.T) {

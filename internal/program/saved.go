@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"gorun/internal/cgroup"
@@ -60,10 +61,13 @@ type Thread struct {
 // mask returns the mask with which the thread has its CPUs again.
 func (t Thread) mask() cpuset.Set {
 	if t.Whole {
-		return cpuset.Range(0, cpuset.Max)
+		return everyCPU()
 	}
 	return t.CPUs
 }
+
+// everyCPU is the mask of all CPUs that any machine can have. To make it for each thread would take seconds.
+var everyCPU = sync.OnceValue(func() cpuset.Set { return cpuset.Range(0, cpuset.Max) })
 
 // same reports whether two threads have the same setting.
 func (t Thread) same(o Thread) bool {

@@ -51,6 +51,9 @@ type Lines struct {
 	Go         []string          `json:"go,omitempty"`    // of the program's main
 	Lacks      map[string]string `json:"lacks,omitempty"` // what a way cannot express, by its name
 
+	// Now has the commands that give it to a program that runs, by the name of the way. The others are for its next start then.
+	Now map[string][]string `json:"now,omitempty"`
+
 	Copies []CopyLines `json:"copies,omitempty"` // of copies that have CPUs of their own: then the rest is absent
 }
 

@@ -83,8 +83,9 @@ const ready = "ready\n"
 //
 //	threads N     N threads that sleep
 //	churn N       N threads, of which each starts another one and ends, all the time
-//	serve ADDRESS a server of a page with metrics, whose counter grows by 1 every time the page / is asked for; slow_total is written
-//	              once a second
+//	serve ADDRESS [TIME]
+//	              a server of a page with metrics, whose counter grows by 1 every time the page / is asked for; slow_total is written
+//	              once a second. It takes TIME to serve the page with metrics
 //	ask ADDRESS   a load of such a server, which asks for the page / all the time
 //	rates PID S…  a load of the program PID: lines "rate=R" every 10 ms. R depends on the CPUs of PID: a share S of 1000 for
 //	              each number of its first CPU (1 for those without), with noise; cost=C loses a share C for cost-for=D
@@ -103,7 +104,7 @@ func run(words []string) {
 			go churn()
 		}
 	case "serve":
-		serve(words[1])
+		serve(words[1], words[2:])
 	case "ask":
 		ask(words[1])
 		return
@@ -138,10 +139,15 @@ func churn() {
 	go churn()
 }
 
-func serve(address string) {
+func serve(address string, words []string) {
 	var count atomic.Int64
+	var takes time.Duration
+	if len(words) > 0 {
+		takes, _ = time.ParseDuration(words[0])
+	}
 	http.HandleFunc("/", func(http.ResponseWriter, *http.Request) { count.Add(1) })
 	http.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(takes)
 		n := count.Load()
 		fmt.Fprintf(w, "# TYPE asked_total counter\nasked_total{code=\"200\"} %d\nasked_total{code=\"500\"} 1\n", n)
 		fmt.Fprintf(w, "# TYPE slow_total counter\nslow_total %d\n", 1000*time.Now().Unix())

@@ -1,0 +1,65 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/program"
+	"gorun/internal/result"
+)
+
+// mostSwitch is the longest time that a switch may take. After one that takes as long as the washout, the first threads have had the
+// setting for twice as long as the last ones when the block begins.
+func (s *sampler) mostSwitch() time.Duration { return max(mostSwitch, s.washout) }
+
+// slowSwitch is the error of a switch that took longer.
+func (s *sampler) slowSwitch(took time.Duration) error {
+	return hint.With(fmt.Errorf("the switch of all threads took %v, and --washout is %v", took.Round(time.Millisecond), s.washout),
+		fmt.Sprintf("give --washout %v", washoutFor(took)))
+}
+
+// change gives the program another setting briefly, and then the one that is wanted.
+func (s *sampler) change(ctx context.Context, to program.Setting) (took time.Duration, threads int, err error) {
+	others := slices.DeleteFunc(slices.Clone(s.settings), func(o program.Setting) bool { return o.String() == to.String() })
+	if len(others) > 0 {
+		if _, _, err := s.switcher.Give(others[s.random.IntN(len(others))]); err != nil {
+			return 0, 0, err
+		}
+		if err := s.sleep(ctx, linux.Monotonic()+brief); err != nil {
+			return 0, 0, err
+		}
+	}
+	threads, took, err = s.switcher.Give(to)
+	return took, threads, err
+}
+
+// readBack reads back each thread. One that is not as requested makes the block invalid.
+func (s *sampler) readBack(sample *result.Sample) error {
+	checked, differs, err := s.switcher.ReadBack()
+	if len(differs) > 3 {
+		differs = append(differs[:2], fmt.Sprintf("and %d threads more", len(differs)-2))
+	}
+	sample.Placement.Add(checked, differs)
+	return err
+}
+
+// sleep sleeps until a time of CLOCK_MONOTONIC, in the kernel: a sleep of Go's would end when a processor of its scheduler is free.
+func (s *sampler) sleep(ctx context.Context, until time.Duration) error {
+	const step = 20 * time.Millisecond
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := linux.Monotonic()
+		if at >= until {
+			return nil
+		}
+		if err := linux.SleepUntil(min(until, at+step)); err != nil {
+			return err
+		}
+	}
+}
