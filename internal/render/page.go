@@ -80,7 +80,8 @@ func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	}
 	answer, tables := view.AnswerBlock(v.Answer(run), opts), v.Tables(run, opts.Verbose)
 	if slices.ContainsFunc(tables, func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
-		answer += view.NextBlock(run, opts)
+		x, _ := v.find(run.Experiment)
+		answer += view.NextBlock(run, x.Resumes(run), opts)
 	}
 	blocks := []string{answer}
 	if drawn := v.Of(run.Experiment).Drawn; drawn != nil {
