@@ -2,6 +2,7 @@ package contend
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gorun/internal/experiment"
@@ -107,7 +108,7 @@ func timeNote(rows []measuredRow) string {
 	if counted == 0 || counted == of {
 		return ""
 	}
-	return units.Share(float64(counted)/float64(of)) + " of the time all threads ran; only that is used."
+	return units.Share(math.Floor(100*float64(counted)/float64(of))/100) + " of the time all threads ran; only that is used."
 }
 
 // planTable lists the rows that would run.
