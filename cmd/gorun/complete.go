@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gorun/internal/experiment"
 	"gorun/internal/topology"
@@ -31,39 +34,36 @@ func addFlags(e env, cmd *cobra.Command, set *experiment.FlagSet) {
 			continue
 		}
 		complete(e, cmd, c.Flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			words, err := c.Values(func() (*topology.Machine, error) { return topology.Read(e.Root) }, typed)
 			switch {
-			case c.List:
-				return listWords(c.Words(), typed)
-			case c.Words != nil:
-				return c.Words(), cobra.ShellCompDirectiveNoFileComp
-			}
-			m, err := topology.Read(e.Root)
-			if err != nil {
+			case err != nil:
 				return nil, cobra.ShellCompDirectiveError
+			case c.OrFiles:
+				return words, cobra.ShellCompDirectiveDefault
+			case c.Between != "" || c.On != nil:
+				return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
-			return c.On(m, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return words, cobra.ShellCompDirectiveNoFileComp
 		})
 	}
 }
 
-// listWords returns the completions of a list that is joined by commas: the typed parts but the last, followed by each word
-// that begins with the last part and is not in the list yet. A description may follow each word after a tab. After a comma it
-// is left out: cobra's script for bash drops a word that has a comma and a description.
-func listWords(words []string, typed string) (all []string, directive cobra.ShellCompDirective) {
-	parts := strings.Split(typed, ",")
-	there, last := parts[:len(parts)-1], parts[len(parts)-1]
-	before := strings.TrimSuffix(typed, last)
-	for _, word := range words {
-		name, _, _ := strings.Cut(word, "\t")
-		switch {
-		case !strings.HasPrefix(name, last) || slices.Contains(there, name):
-		case before == "":
-			all = append(all, word)
-		default:
-			all = append(all, before+name)
-		}
+// writeBashCompletion writes cobra's script for bash, which then names the package that it needs where that is missing: without it, bash
+// would say at each tab that it does not know a function.
+func writeBashCompletion(root *cobra.Command, flags *pflag.FlagSet, to io.Writer) error {
+	var script bytes.Buffer
+	plain, _ := flags.GetBool("no-descriptions") // cobra's flag
+	if err := root.GenBashCompletionV2(&script, !plain); err != nil {
+		return err
 	}
-	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	const needs = "    _get_comp_words_by_ref "
+	text := strings.Replace(script.String(), needs, `    if ! declare -F _get_comp_words_by_ref >/dev/null; then
+        printf '\ngorun: completion needs the package bash-completion\n' >&2
+        return 1
+    fi
+`+needs, 1)
+	_, err := io.WriteString(to, text)
+	return err
 }
 
 // completeCommand completes a command of the user: its name by the programs in PATH, or by files if it has a slash, and its

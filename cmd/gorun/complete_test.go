@@ -30,6 +30,12 @@ var completed = []struct{ line, want string }{
 	{"gorun numa --access random,s", "random,sequential"},
 	{"gorun exec --placements unbound,one-c", "unbound,one-cpu"},
 	{"gorun matrix primes --fail-on slower,fa", "slower,faster"},
+	{"gorun matrix primes --pin-cpus one-p", "one-per-core"},
+	{"gorun ab --placement unbound,one-c", "unbound,one-cpu"},
+	{"gorun live --vary pl", "placement="},
+	{"gorun live --vary placement=as-is,one-c", "as-is,one-cpu"}, // what follows "="
+	{"gorun bench --vary sched=", "other batch idle fifo:P rr:P"},
+	{"gorun bench --base the-b", "the-branch"},
 	{"gorun compare a.jsonl b.jsonl --across kernel,gom", "kernel,gomaxprocs"},
 	{"gorun primes --cpus one-p", "one-per-core"},
 	{"gorun primes --pin-cpus all,node", "all,node:"},
@@ -45,7 +51,7 @@ var completed = []struct{ line, want string }{
 
 // bash completes command lines by the script that gorun writes for it.
 func TestBashCompletion(t *testing.T) {
-	tests.Tools(t, "bash")
+	tests.Tools(t, "bash", "git")
 	if _, err := os.Stat(bashCompletion); err != nil {
 		t.Skip("needs bash-completion (Debian: apt-get install bash-completion)")
 	}
@@ -56,6 +62,14 @@ func TestBashCompletion(t *testing.T) {
 	require.NoError(t, os.Symlink(self, filepath.Join(programs, "gorun")))
 	require.NoError(t, os.WriteFile(filepath.Join(programs, "my-program"), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(programs, "my-page"), nil, 0o644)) // nobody may execute it
+	here := t.TempDir()
+	for _, args := range [][]string{
+		{"init", "--quiet"}, {"-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet", "--allow-empty", "-m", "x"}, {"branch", "the-branch"},
+	} {
+		git := exec.Command("git", args...)
+		git.Dir = here
+		require.NoError(t, git.Run())
+	}
 	script := `. ` + bashCompletion + `
 . <(gorun completion bash)
 try() {
@@ -73,6 +87,7 @@ try() {
 		script += fmt.Sprintf("try '%s'\n", c.line)
 	}
 	cmd := exec.Command("bash", "--norc", "-c", script)
+	cmd.Dir = here
 	cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 	out, err := cmd.Output()
 	require.NoError(t, err)
@@ -81,6 +96,16 @@ try() {
 	for i, c := range completed {
 		assert.Equal(t, c.want, strings.ReplaceAll(got[i], `\`, ""), "%s", c.line) // bash quotes a comma
 	}
+}
+
+// Without the package of the functions that it calls, the script for bash names it.
+func TestBashCompletionNeedsItsPackage(t *testing.T) {
+	tests.Tools(t, "bash")
+	file := filepath.Join(t.TempDir(), "gorun")
+	require.NoError(t, os.WriteFile(file, []byte(dryRun(t, []string{"completion", "bash"}).stdout), 0o644))
+	out, err := exec.Command("bash", "--norc", "-c", `. "$0"; COMP_WORDS=(gorun "") COMP_CWORD=1; __start_gorun`, file).CombinedOutput()
+	assert.Error(t, err)
+	assert.Equal(t, "\ngorun: completion needs the package bash-completion\n", string(out))
 }
 
 // Values of flags are completed, and the shell completes files: for a program with a slash, the arguments of a program, and a journal.
@@ -94,6 +119,12 @@ func TestCompletions(t *testing.T) {
 		"primes --cpus node:":               "node:0.*:6",
 		"primes --cpus 0,co":                "0,core:\n:6",
 		"primes --pin-cpus all":             "all\n:6",
+		"matrix primes --cpus no":           "node:\n:6",
+		"matrix primes --cpus '0 no'":       "0 node:\n:6",
+		"ab --placement one-c":              "one-cpu\t.*:6",
+		"live --vary x":                     "placement=\n.*:6",
+		"live --vary nice=":                 ":6",
+		"bench --vary sched=idle,f":         "sched=idle,fifo:P\n:6",
 		"exec -- ./pro":                     ":0",
 		"exec -- sort in":                   ":0",
 		"report r":                          "jsonl\njson\n:8",

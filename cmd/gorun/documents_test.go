@@ -123,6 +123,7 @@ func TestLiveDocuments(t *testing.T) {
 			testscript.Run(t, testscript.Params{Files: []string{path}, Setup: func(env *testscript.Env) error {
 				env.Setenv("GORACE", os.Getenv("GORACE"))
 				env.Setenv("GITHUB_STEP_SUMMARY", "summary.md")
+				env.Setenv("GITHUB_BASE_REF", "main")
 				env.Setenv("GOCACHE", goCache())
 				pid := programtest.Start(t, "threads", "1").Process.Pid
 				return os.WriteFile(filepath.Join(env.WorkDir, "server.pid"), fmt.Appendln(nil, pid), 0o644)

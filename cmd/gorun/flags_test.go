@@ -14,11 +14,14 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/child"
+	"gorun/internal/experiment"
+	"gorun/internal/result"
 	"gorun/internal/tests"
 )
 
@@ -199,4 +202,24 @@ func tryFlagValues(t *testing.T, choose func(flag, class string, values []string
 	for _, class := range flagValues {
 		t.Logf("%-12s %4d accepted, %4d refused", class.name, accepted[class.name], refused[class.name])
 	}
+}
+
+// The command that continues a run has --resume where the run's command has it.
+func TestResumes(t *testing.T) {
+	seen := 0
+	forEach(newRoot(env{}), func(cmd *cobra.Command) {
+		words := strings.Fields(cmd.CommandPath())[1:]
+		if cmd.Flags().Lookup("out") == nil || cmd.Flags().Lookup("samples") == nil {
+			return
+		}
+		name := words[len(words)-1]
+		if name == "ab" {
+			name = "exec"
+		}
+		x, err := experiment.Find(views, name)
+		require.NoError(t, err)
+		seen++
+		require.Equal(t, cmd.Flags().Lookup("resume") != nil, x.Resumes(&result.Run{Command: words}), "%s", words)
+	})
+	require.Greater(t, seen, 2*len(rows))
 }

@@ -198,15 +198,16 @@ func completeHelp(cmd *cobra.Command, args []string, typed string) (names []stri
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// unknownCommand returns the error for a word that does not name a command of cmd. Its hint suggests commands with similar
-// names.
+// unknownCommand returns the error for a word that does not name a command of cmd, or a topic. Its hint suggests similar names.
 func unknownCommand(cmd *cobra.Command, word string) error {
-	way := cmd.CommandPath() + " --help lists the commands"
-	cmd.SuggestionsMinimumDistance = 2
-	if alike := cmd.SuggestionsFor(word); len(alike) > 0 {
-		way = "is it " + strings.Join(alike, " or ") + "? " + way
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
-	return hint.Usage(hint.With(fmt.Errorf("unknown command %q", word), way))
+	return hint.Usage(hint.With(fmt.Errorf("unknown command %q", word),
+		hint.Near(word, names)+cmd.CommandPath()+" --help lists the commands"))
 }
 
 // likeFlag returns a question that suggests flags whose names are similar to the unknown one of err; "" if there are none.
@@ -215,15 +216,9 @@ func likeFlag(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &missing) {
 		return ""
 	}
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // has a command for each flag
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	alike := names.SuggestionsFor("--" + missing.GetSpecifiedName())
-	if len(alike) == 0 {
-		return ""
-	}
-	return "is it " + strings.Join(alike, " or ") + "? "
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return hint.Near("--"+missing.GetSpecifiedName(), names)
 }
 
 // flagsTopic describes the flags that are the same in every run.

@@ -71,6 +71,8 @@ func TestMistyped(t *testing.T) {
 	for args, want := range map[string]string{
 		"primse":            `unknown command "primse"` + "\ngorun: hint: is it primes? gorun --help lists the commands\n",
 		"help matrx":        `unknown command "matrx"` + "\ngorun: hint: is it matrix? gorun --help lists the commands\n",
+		"help verdict":      `unknown command "verdict"` + "\ngorun: hint: is it verdicts? gorun --help lists the commands\n",
+		"help x":            `unknown command "x"` + "\ngorun: hint: gorun --help lists the commands\n",
 		"help bogus":        `unknown command "bogus"` + "\ngorun: hint: gorun --help lists the commands\n",
 		"help matrix prime": `unknown command "prime"` + "\ngorun: hint: is it primes? gorun matrix --help lists the commands\n",
 		"primes --wrkers 3": "unknown flag: --wrkers\ngorun: hint: is it --workers? gorun primes --help lists the flags\n",

@@ -18,7 +18,7 @@ const mayImport = `
 	bind                bytesize child column cpuset experiment hint matrix process render/chart render/term render/view result table
 	bytesize            catalog hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux measure render/chart render/term render/view result table topology units
-	catalog
+	catalog             hint
 	cgroup              cpuset lazy sysfs
 	cgroup/cgrouptest   tests
 	child               hint linux

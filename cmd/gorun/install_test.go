@@ -4,9 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -33,6 +35,13 @@ func TestLiveMakeInstall(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(command), `\fB--load\fP`, "a command's flags are on its page")
 	assert.Contains(t, string(command), "one-iteration", "and its topic is")
+	first, err := os.ReadFile(filepath.Join(prefix, "share/man/man1/gorun.1"))
+	require.NoError(t, err)
+	forEach(newRoot(env{}), func(cmd *cobra.Command) {
+		if cmd.HasParent() && !cmd.Parent().HasParent() && cmd.Name() != "help" {
+			assert.Regexp(t, `gorun-`+cmd.Name()+`\\fP\([17]\)\n.*\n?`+regexp.QuoteMeta(cmd.Short[:12]), string(first))
+		}
+	})
 	pages, err := filepath.Glob(filepath.Join(prefix, "share/man/man*/*"))
 	require.NoError(t, err)
 	for _, topic := range topicNames() {

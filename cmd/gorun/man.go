@@ -28,10 +28,16 @@ func init() {
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "\n", " ") })
 		var page bytes.Buffer
-		name, section, source := strings.ReplaceAll(cmd.CommandPath(), " ", "-"), "1", "gorun "+version
+		name, section, source := pageName(cmd), "1", "gorun "+version
 		if t, ok := topicOf(cmd); ok {
 			cmd.Long += "\n\n# " + t.title + "\n\n" + definitions(t.text)
 		}
+		for _, g := range append(cmd.Groups(), &cobra.Group{Title: "Commands"}) {
+			cmd.Long += contents(strings.ToUpper(g.Title), "1", cmd, func(c *cobra.Command) bool {
+				return c.GroupID == g.ID && c.IsAvailableCommand() && c.Name() != "help"
+			})
+		}
+		cmd.Long += contents("HELP TOPICS", "7", cmd, (*cobra.Command).IsAdditionalHelpTopicCommand)
 		if cmd.IsAdditionalHelpTopicCommand() {
 			section = "7"
 			t, _ := readTopic(cmd.Name())
@@ -48,6 +54,22 @@ func init() {
 	})
 	os.Exit(0)
 }
+
+// contents is a section with the pages of some commands below cmd, and what each is for.
+func contents(title, section string, cmd *cobra.Command, wanted func(*cobra.Command) bool) (text string) {
+	for _, c := range cmd.Commands() {
+		if wanted(c) {
+			text += fmt.Sprintf("**%s**(%s)\n: %s\n\n", pageName(c), section, c.Short)
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "\n\n# " + title + "\n\n" + text
+}
+
+// pageName is the name of a command's page.
+func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // definitions makes the rows of tables definitions of their first cells, since troff does not break the lines of its tables.
 func definitions(text string) string {

@@ -31,7 +31,7 @@ func newMatrix(e env) *cobra.Command {
 				names = append(names, x.Name)
 			}
 			return hint.Usage(hint.With(fmt.Errorf("there is no experiment %q", args[0]),
-				"gorun matrix takes "+strings.Join(names, ", ")))
+				hint.Near(args[0], names)+"gorun matrix takes "+strings.Join(names, ", ")))
 		},
 		Args: cobra.ArbitraryArgs,
 	}

@@ -161,6 +161,9 @@ func newRoot(e env, args ...string) *cobra.Command {
 		if cmd, _, err := root.Find([]string{"completion"}); err == nil {
 			cmd.Args, cmd.RunE = cobra.ArbitraryArgs, root.RunE
 		}
+		if cmd, _, err := root.Find([]string{"completion", "bash"}); err == nil {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return writeBashCompletion(root, cmd.Flags(), e.Stdout) }
+		}
 	}
 	forEach(root, func(cmd *cobra.Command) {
 		cmd.Flags().SortFlags = false

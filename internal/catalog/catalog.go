@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gorun/internal/hint"
 )
 
 // Entry is a row of such a table.
@@ -21,7 +23,7 @@ func Find[E Entry](entries []E, what, name string) (found E, err error) {
 			return e, nil
 		}
 	}
-	return found, fmt.Errorf("unknown %s %q: there are %s", what, name, List(entries))
+	return found, hint.With(fmt.Errorf("unknown %s %q: there are %s", what, name, List(entries)), hint.Near(name, Names(entries)))
 }
 
 // ParseList returns the values of words that are joined by commas, each once.

@@ -121,7 +121,8 @@ func (g scope) lookup(name string) (Placement, error) {
 	case copyKindOf(name) != nil:
 		return Placement{}, hint.With(fmt.Errorf("%s is a placement of several copies", name), "add --copies 2")
 	}
-	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+catalog.List(kinds[:])+"; of copies: "+catalog.List(copyKinds[:]))
+	near := hint.Near(name, append(catalog.Names(kinds[:]), catalog.Names(copyKinds[:])...))
+	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), near+"there are "+catalog.List(kinds[:])+"; of copies: "+catalog.List(copyKinds[:]))
 }
 
 // placementsWith returns the placements that can matter to a command, without those that are like an earlier one. There are at

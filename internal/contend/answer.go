@@ -53,7 +53,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 		statements = append(statements, view.Statement{Text: f.text})
 	}
 	if doubts := view.Doubtful(run.Samples); doubts != "" {
-		statements = append(statements, view.Statement{Text: doubts})
+		statements = append(statements, view.Statement{Text: doubts, Apart: true})
 	}
 	return statements
 }

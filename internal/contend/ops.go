@@ -11,6 +11,7 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/catalog"
+	"gorun/internal/hint"
 )
 
 // Op is an operation that threads repeat on a word of memory. It does not exist on an architecture for which it names
@@ -190,7 +191,7 @@ func parseOps(list string) ([]Op, error) {
 		op, err := catalog.Find(Ops[:], "operation", name)
 		switch {
 		case err != nil:
-			return op, fmt.Errorf("unknown operation %q: there are %s, %s", name, All, catalog.List(Ops[:]))
+			return op, hint.With(fmt.Errorf("unknown operation %q: there are %s, %s", name, All, catalog.List(Ops[:])), hint.Of(err))
 		case op.Instruction(runtime.GOARCH, "") == "":
 			return op, fmt.Errorf("%s: not on this architecture (%s): %w", name, runtime.GOARCH, errors.ErrUnsupported)
 		}
@@ -205,7 +206,7 @@ func parseVariant(name string) (string, error) {
 	case len(variants) == 0:
 		return "", fmt.Errorf("%s has no variants of operations", runtime.GOARCH)
 	case !slices.Contains(variants, name):
-		return "", fmt.Errorf("unknown variant %q: there are %s", name, strings.Join(variants, ", "))
+		return "", hint.With(fmt.Errorf("unknown variant %q: there are %s", name, strings.Join(variants, ", ")), hint.Near(name, variants))
 	}
 	return name, nil
 }

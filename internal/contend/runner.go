@@ -271,7 +271,7 @@ func (r *Runner) Prepare(ctx context.Context) ([]result.Warning, error) {
 	}
 	return []result.Warning{{
 		Code:    "unsettled-clock",
-		Message: "the CPUs' speed did not settle within a second, so rows differ by more than their operations",
+		Message: "CPU speed varied: do not compare rows",
 		Hint:    "other programs or a changing clock frequency disturb them: wait, or take more --samples",
 	}}, nil
 }

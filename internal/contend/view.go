@@ -2,7 +2,7 @@ package contend
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"slices"
 
 	"gorun/internal/experiment"
@@ -99,17 +99,16 @@ func countNote(rows []measuredRow) string {
 		" some had done their count and the others ran faster. --time counts only the windows in which all ran."
 }
 
-// timeNote explains which windows count; "" if there are none.
+// timeNote says of what part of the time the figures are; "" if that is all of it, or nothing.
 func timeNote(rows []measuredRow) string {
 	counted, of := 0, 0
 	for _, row := range rows {
 		counted, of = counted+row.counted, of+row.of
 	}
-	if of == 0 {
+	if counted == 0 || counted == of {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s count (%s): those in which all threads of the row ran.", counted,
-		units.Things(of, "window"), units.Percent(float64(counted)/float64(of)))
+	return units.Share(math.Floor(100*float64(counted)/float64(of))/100) + " of the time all threads ran; only that is used."
 }
 
 // planTable lists the rows that would run.

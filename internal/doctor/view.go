@@ -32,7 +32,7 @@ func (r *Report) answer() []view.Statement {
 	lines := []string{"Ready, as far as files show: no runs were compared."}
 	if t != nil {
 		lines[0] = fmt.Sprintf("Ready: a run of %s can find differences from %s on.", units.Duration(t.PromisedSeconds), percent(t.Resolution))
-		equal := fmt.Sprintf("Two equal runs of %s differ by %s here", units.Seconds(t.RunSeconds), percent(t.Differs))
+		equal := fmt.Sprintf("The same %s task varies by %s here", units.Seconds(t.RunSeconds), percent(t.Differs))
 		if t.Resolution > 0 && !r.Ready {
 			equal += ": " + t.expectation()
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gorun/internal/bytesize"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
 )
@@ -91,7 +92,7 @@ func (f *FlagSet) Choice(p *string, name, value, usage string, words []string) {
 	}
 	f.onSet(name, func(set func(string) error, text string) error {
 		if !slices.Contains(names, text) {
-			return fmt.Errorf("there are %s", strings.Join(names, ", "))
+			return hint.With(fmt.Errorf("there are %s", strings.Join(names, ", ")), hint.Near(text, names))
 		}
 		return set(text)
 	})

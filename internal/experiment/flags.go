@@ -11,7 +11,6 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/result"
-	"gorun/internal/topology"
 )
 
 // FlagSet is a set of flags with the shell completion of their values.
@@ -92,45 +91,6 @@ func wanted(kind string, err error) string {
 		return "a time is needed, such as 300ms, 45s or 10m"
 	}
 	return "a number is needed"
-}
-
-// Completion completes the values of one flag: by words, by what this machine has, or by files.
-type Completion struct {
-	Flag  string
-	Words func() []string                                 // a description may follow each word after a tab
-	List  bool                                            // a value is a list of words, joined by commas
-	On    func(m *topology.Machine, text string) []string // what the text may become on a machine
-	Files []string                                        // extensions
-}
-
-// Complete completes a flag from a fixed list; a description may follow each word after a tab.
-func (f *FlagSet) Complete(flag string, words []string) {
-	f.WordsOf(flag, func() []string { return words })
-}
-
-// WordsOf completes a flag from a list that depends on other flags.
-func (f *FlagSet) WordsOf(flag string, words func() []string) {
-	f.Completions = append(f.Completions, Completion{Flag: flag, Words: words})
-}
-
-// Lists completes a flag whose value is a list of these words, joined by commas.
-func (f *FlagSet) Lists(flag string, words []string) {
-	f.Completions = append(f.Completions, Completion{Flag: flag, Words: func() []string { return words }, List: true})
-}
-
-// CPUList completes a flag with the selectors of this machine.
-func (f *FlagSet) CPUList(flag string) {
-	f.On(flag, (*topology.Machine).Complete)
-}
-
-// On completes a flag from what this machine has: what a text may become.
-func (f *FlagSet) On(flag string, complete func(m *topology.Machine, text string) []string) {
-	f.Completions = append(f.Completions, Completion{Flag: flag, On: complete})
-}
-
-// Files completes a flag with files of these extensions.
-func (f *FlagSet) Files(flag string, extensions ...string) {
-	f.Completions = append(f.Completions, Completion{Flag: flag, Files: extensions})
 }
 
 // Several adds a flag that can be given several times; its text holds the values, a line each.

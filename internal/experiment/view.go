@@ -52,6 +52,12 @@ type Drawing struct {
 	Draw func(run *result.Run) (chart.Drawing, bool)
 }
 
+// Resumes reports whether the command of a run has --resume. That of a plain run has not: the experiments that have plain runs define
+// how many samples they take.
+func (x Definition[C]) Resumes(run *result.Run) bool {
+	return run.OfMatrix() || x.Sampling.Samples == 0
+}
+
 // Shape says what the tables of a run have, where the experiment has none of its own; with verbose also what a reader needs only to
 // look deeper.
 func (x Definition[C]) Shape(verbose bool) view.Shape {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -198,4 +199,13 @@ func (s *Source) hasModule(ctx context.Context, of side) error {
 	}
 	return hint.With(fmt.Errorf("%s has no go.mod, and cannot be built as the work tree is", s.base),
 		"give a later revision, or a folder with a go.mod: --base FOLDER")
+}
+
+// revisions returns the names of the branches and tags of the repository that holds the work tree, for completion.
+func revisions() []string {
+	out, err := exec.Command("git", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes").Output()
+	if err != nil {
+		return nil // there is no repository, or no git
+	}
+	return append([]string{"HEAD"}, strings.Fields(string(out))...)
 }

@@ -81,6 +81,7 @@ const workTree = "work tree"
 // Register adds the flags that are the same for all cells.
 func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.base, "base", "", "compare with this `revision` of git, or folder, or test binary")
+	set.WordsOrFiles("base", revisions)
 	set.StringVar(&s.bench, "bench", ".", "run the benchmarks that match this `regex`, as -bench of go test")
 	set.StringVar(&s.tags, "tags", "", "build `tags`, as of go build")
 	set.StringVar(&s.cpu, "cpu", "", "run each benchmark with these `values` of GOMAXPROCS, by commas, as -cpu of go test")

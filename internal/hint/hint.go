@@ -2,7 +2,10 @@
 // method Hint() string has a hint.
 package hint
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 type hinted struct {
 	error
@@ -14,7 +17,7 @@ func (h hinted) Hint() string  { return h.text }
 
 // With returns the error with a hint; with the error's own one if the text is empty.
 func With(err error, text string) error {
-	if text == "" {
+	if text = strings.TrimSpace(text); text == "" {
 		return err
 	}
 	return hinted{err, text}

@@ -25,6 +25,22 @@ func TestHint(t *testing.T) {
 	assert.Empty(t, Of(nil))
 }
 
+// A suggestion is plausible, or there is none.
+func TestNear(t *testing.T) {
+	names := []string{"ab", "compare", "completion", "contend", "faults", "matrix", "metrics", "one-cpu", "one-llc", "verdicts"}
+	for word, want := range map[string]string{
+		"verdict": "verdicts", "fault": "faults", "one_cpu": "one-cpu", "ONE-CPU": "one-cpu", "metric": "metrics", "matrxi": "matrix",
+		"comp": "compare or completion", "completoin": "completion", "complteoin": "completion",
+		"x": "", "am": "", "zzz": "", "co": "", "one": "one-cpu or one-llc", "mxtrx": "", strings.Repeat("a", 1000): "", "": "",
+	} {
+		if want != "" {
+			want = "is it " + want + "? "
+		}
+		assert.Equal(t, want, Near(word, names), word)
+	}
+	assert.Empty(t, Near("nam", []string{"name1", "name2", "name3", "name4"}), "too many are as near")
+}
+
 func TestFlag(t *testing.T) {
 	_, missing := os.Open("no/such/file")
 	for _, c := range []struct {

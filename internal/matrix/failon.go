@@ -39,7 +39,7 @@ func (f *FailOn) Set(text string) error {
 		}
 		condition.word = named
 		if !slices.Contains(Failures, named) || sized && named == undecided {
-			return hint.With(fmt.Errorf("%q is not a verdict of --fail-on", part), "there are "+strings.Join(Failures, ", ")+
+			return hint.With(fmt.Errorf("%q is not a verdict of --fail-on", part), hint.Near(named, Failures)+"there are "+strings.Join(Failures, ", ")+
 				"; also slower>5%, cpu:slower and memory:worse>5%")
 		}
 		if sized {

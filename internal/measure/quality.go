@@ -56,7 +56,7 @@ func Judge(s *result.Sample, cpus int) {
 	share(sig.StealSeconds, "the hypervisor stole %.2f s (%.0f%% of the CPU time there was)")
 	share(sig.OtherSeconds, "other programs used %.2f s (%.0f%% of the CPU time there was)")
 	if sig.OtherSeconds == nil && s.QueuedShare > waitedShare {
-		doubt(result.Suspect, "for %.0f%% of its time it waited for a CPU that other programs had", 100*s.QueuedShare)
+		doubt(result.Suspect, "waited %.0f%% of the time for a busy CPU", 100*s.QueuedShare)
 	}
 	lost := func(seconds *float64, format string) {
 		if seconds != nil && *seconds > 0 {

@@ -22,7 +22,7 @@ type Textfile struct {
 	Close func() error
 }
 
-// KeepTextfile writes the file every 15 seconds until Close.
+// KeepTextfile writes the file at once, so that a run is seen when it begins, and every 15 seconds until Close.
 func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
 	labels := prometheus.Labels{}
 	if run := e.collector.info.Run; run != "" {
@@ -31,6 +31,9 @@ func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
 	run := prometheus.NewRegistry()
 	prometheus.WrapRegistererWith(labels, run).MustRegister(e.collector)
 	write := func() error { return file.Write(func(w io.Writer) error { return writeText(w, run) }) }
+	if file.Keeps() {
+		_ = write() // only the last write matters, which Close reports
+	}
 	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -41,7 +44,7 @@ func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
 			case <-quit:
 				return
 			case <-ticker.C:
-				_ = write() // only the last write matters, which Close reports
+				_ = write()
 			}
 		}
 	}()

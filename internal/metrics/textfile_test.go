@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -42,12 +43,14 @@ func TestTextfile(t *testing.T) {
 		var tested atomic.Uint64
 		e := NewExporter(func() result.Live { return result.Live{NumbersTested: tested.Load()} }, fixedInfo)
 		file := keep(t, e, path)
-		assert.Empty(t, filesIn(t, dir), "the check leaves nothing behind")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "gorun_finished 0\n", "at once")
 
 		tested.Store(1)
 		time.Sleep(textfileEvery)
 		synctest.Wait()
-		text, err := os.ReadFile(path)
+		text, err = os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Contains(t, string(text), "gorun_numbers_tested_total 1\n")
 
@@ -66,13 +69,25 @@ func TestTextfile(t *testing.T) {
 	})
 }
 
+// Standard output has the metrics once, at the end.
+func TestTextfileOnStdout(t *testing.T) {
+	var out bytes.Buffer
+	file, err := output.Opener{Stdout: &out}.Open(t.Context(), output.Named{Flag: "metrics-textfile", Path: "-"})
+	require.NoError(t, err)
+	e := NewExporter(fixedLive, fixedInfo)
+	textfile := e.KeepTextfile(file)
+	assert.Empty(t, out.String())
+	require.NoError(t, textfile.Close())
+	assert.Equal(t, exposition(t, e), out.String())
+}
+
 // A directory that is removed and created again gets the file again. The error is that of the last write.
 func TestTextfileGoesOnTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "metrics")
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		file := keep(t, NewExporter(fixedLive, fixedInfo), filepath.Join(dir, "gorun.prom"))
-		require.NoError(t, os.Remove(dir))
+		require.NoError(t, os.RemoveAll(dir))
 		time.Sleep(2 * textfileEvery)
 		synctest.Wait()
 		require.NoError(t, os.Mkdir(dir, 0o755))

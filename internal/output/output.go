@@ -262,17 +262,24 @@ func (n Named) Failed(err error) error {
 }
 
 func (f *File) store(content []byte) error {
-	if f.target != "" {
+	switch {
+	case f.target != "":
 		return replace(f.target, content)
-	}
-	if f.opened != nil {
-		if info, err := f.opened.Stat(); err == nil && info.Mode().IsRegular() {
-			_, err := f.opened.WriteAt(content, 0)
-			return errors.Join(err, f.opened.Truncate(int64(len(content))), f.opened.Sync())
-		}
+	case f.Keeps():
+		_, err := f.opened.WriteAt(content, 0)
+		return errors.Join(err, f.opened.Truncate(int64(len(content))), f.opened.Sync())
 	}
 	_, err := f.to.Write(content)
 	return err
+}
+
+// Keeps reports whether the file keeps what was written last. What is written into a pipe or to stdout follows what was written before.
+func (f *File) Keeps() bool {
+	if f.opened == nil {
+		return f.target != ""
+	}
+	info, err := f.opened.Stat()
+	return err == nil && info.Mode().IsRegular()
 }
 
 // replace replaces a file after the new one is on the disk: a reader sees the old or the new file, even after a crash.

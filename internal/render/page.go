@@ -78,21 +78,48 @@ func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	if err != nil {
 		return err
 	}
-	answer, tables := view.AnswerBlock(v.Answer(run), opts), v.Tables(run, opts.Verbose)
+	answer, tables, next := v.Answer(run), v.Tables(run, opts.Verbose), ""
 	if slices.ContainsFunc(tables, func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
-		answer += view.NextBlock(run, opts)
+		x, _ := v.find(run.Experiment)
+		next = view.NextBlock(run, x.Resumes(run), opts)
 	}
-	blocks := []string{answer}
+	quality := view.Quality(run, opts.Verbose)
+	if !opts.Verbose {
+		answer, quality = shortened(run, answer, quality)
+	}
+	blocks := []string{view.AnswerBlock(answer, opts), next}
 	if drawn := v.Of(run.Experiment).Drawn; drawn != nil {
 		blocks = append(blocks, drawn(run, options, opts))
 	}
-	for _, t := range append(tables, view.Quality(run, opts.Verbose)...) {
+	for _, t := range append(tables, quality...) {
 		blocks = append(blocks, term.Table(t, opts))
 	}
 	blocks = append(blocks, interrupted(run, opts), v.findingsBlock(run, opts),
-		v.howBlock(run, options, opts), warningsBlock(run.Warnings, opts))
+		term.Dimmed(v.howBlock(run, options, opts), opts), warningsBlock(run.Warnings, opts))
 	_, err = io.WriteString(w, term.Page(blocks))
 	return err
+}
+
+// shortened leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
+// are.
+func shortened(run *result.Run, answer []view.Statement, quality []table.Table) ([]view.Statement, []table.Table) {
+	doubts := view.Doubtful(run.Samples)
+	says := func(s view.Statement) bool { return strings.Contains(s.Text, doubts) }
+	var more []string
+	if others := len(view.Reasons(run.Samples, result.Invalid)) + len(view.Reasons(run.Samples, result.Suspect)) - 1; others > 0 {
+		more = []string{"--verbose shows " + units.Things(others, "more reason")}
+	}
+	left := slices.DeleteFunc(quality, func(t table.Table) bool {
+		spare := t.Name == view.QualityTable && slices.ContainsFunc(answer, says)
+		if spare {
+			more = append(more, t.Notes...)
+		}
+		return spare
+	})
+	if len(left) < len(quality) && len(more) > 0 {
+		answer = append(answer, view.Statement{Text: strings.Join(more, "; ")})
+	}
+	return answer, left
 }
 
 // interrupted tells that there could be more.

@@ -70,6 +70,7 @@ The first round
   block  cells
       1  2 1
       2  1 control 0
+
   The baseline runs once in each block, and a second time in one of them, as
   its own control.
 

@@ -92,7 +92,13 @@ func TestViewsOfChangedRuns(t *testing.T) {
 		{"contend-ops", term.Options{}, func(run *result.Run) {
 			values(run, map[string]any{"mode": "count", "count": 1000, "together": 0.5, "windows_ns": nil, "failures": 7})
 			values(run, map[string]any{"together": 0.75}, 3)
-		}, []string{"ran at the same time for 50.0 % to 75.0 % of its duration", "!windows count"}},
+		}, []string{"ran at the same time for 50.0 % to 75.0 % of its duration", "!only that is used"}},
+		{
+			"contend-ops",
+			term.Options{},
+			func(run *result.Run) { values(run, map[string]any{"windows": 21, "windows_of": 36}) },
+			[]string{"58% of the time all threads ran; only that is used."},
+		},
 		{"contend-ops", term.Options{Width: 120}, func(run *result.Run) {
 			run.Samples = append(run.Samples, run.Samples[1])
 			run.Samples[0].Quality.Verdict = result.Suspect

@@ -37,6 +37,7 @@ import (
 	"gorun/internal/render/chart"
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 )
 
@@ -278,6 +279,20 @@ func TestViewsFit(t *testing.T) {
 		for _, width := range []int{40, 80, 97, 200} {
 			assertFits(t, r.in.Run, width)
 		}
+	})
+}
+
+// The first reason why samples are suspect is there once, and --verbose has all. What is shown around the result is dim.
+func TestViewsSayReasonsOnce(t *testing.T) {
+	eachRun(t, func(t *testing.T, r recorded) {
+		run := r.in.Run
+		of := func(opts term.Options) string { return unbroken(show(t, run, shown{format: "table", opts: opts})) }
+		for i, reason := range view.Reasons(run.Samples, result.Suspect) {
+			first := strings.HasSuffix(view.Doubtful(run.Samples), reason.Text)
+			assert.True(t, !first || strings.Count(of(term.Options{}), reason.Text) == 1, reason.Text)
+			assert.True(t, i >= 4 || strings.Contains(of(term.Options{Verbose: true}), reason.Text), reason.Text)
+		}
+		assert.Regexp(t, `\n\x1b\[2mgorun `, show(t, run, shown{format: "table", opts: term.Options{Colour: true}}))
 	})
 }
 

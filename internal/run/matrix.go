@@ -79,11 +79,24 @@ func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 		added.DefValue, added.NoOptDefVal, added.Annotations, added.Hidden = f.DefValue, f.NoOptDefVal, f.Annotations, f.Hidden
 		set.OwnedBy(c.x.Name, f.Name)
 	}
-	for _, completion := range cell.set.Completions {
-		if set.Lookup(completion.Flag) != nil {
-			completion.List = true
-			set.Completions = append(set.Completions, completion)
+	var names []string
+	var values []experiment.Completion
+	for _, a := range c.axes {
+		if !a.flag.Whole {
+			names = append(names, a.flag.Name)
 		}
+		for _, completion := range cell.set.Completions {
+			if completion.Flag == a.flag.Name {
+				if completion.Between = ","; a.flag.List { // its commas join the CPUs of a value
+					completion.Between = " "
+				}
+				values = append(values, completion)
+			}
+		}
+	}
+	set.Completions = append(set.Completions, values...)
+	if set.Lookup("vary") != nil {
+		set.Vary("vary", names, values)
 	}
 }
 
@@ -172,7 +185,7 @@ func (c *Matrix) vary(text string) error {
 	for _, a := range c.axes {
 		names = append(names, a.flag.Name)
 	}
-	return hint.With(errors.New("it names no flag and its values"), "gomaxprocs=1,2; flags that can vary: "+strings.Join(names, ", "))
+	return hint.With(errors.New("it names no flag and its values"), hint.Near(name, names)+"gomaxprocs=1,2; flags that can vary: "+strings.Join(names, ", "))
 }
 
 // request returns the cells that a source found, with the values of the command line.

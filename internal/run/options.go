@@ -145,7 +145,8 @@ func FormatUsage(names []string) string { return "output `format`: " + strings.J
 // KnownFormat returns an error for a format that is not among the names.
 func KnownFormat(format string, names []string) error {
 	if !slices.Contains(names, format) {
-		return hint.Flag("format", format, fmt.Errorf("unknown format: there are %s", strings.Join(names, ", ")))
+		err := hint.With(fmt.Errorf("unknown format: there are %s", strings.Join(names, ", ")), hint.Near(format, names))
+		return hint.Flag("format", format, err)
 	}
 	return nil
 }

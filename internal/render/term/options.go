@@ -5,8 +5,11 @@ package term
 
 import (
 	"os"
+	"strings"
 
 	"golang.org/x/term"
+
+	"gorun/internal/lazy"
 )
 
 // Options say what the output can show. The zero value is a file or a pipe.
@@ -82,5 +85,29 @@ func (o Options) Paint(c Colour, text string) string {
 	if !o.Colour || c == "" || text == "" {
 		return text
 	}
-	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+	return c.escape() + text + reset
+}
+
+// reset ends all colours.
+const reset = "\x1b[0m"
+
+// escape begins a colour.
+func (c Colour) escape() string { return "\x1b[" + string(c) + "m" }
+
+// coloured matches what Paint makes.
+var coloured = lazy.Regexp("\x1b\\[[1-9][0-9]*m[^\x1b]*\x1b\\[0m")
+
+// Dimmed makes the lines of a block less prominent. What has a colour keeps it.
+func Dimmed(block string, opts Options) string {
+	if !opts.Colour {
+		return block
+	}
+	var dimmed strings.Builder
+	for line := range strings.Lines(block) {
+		text := strings.TrimSpace(line)
+		indent, _, _ := strings.Cut(line, text)
+		text = coloured().ReplaceAllString(text, reset+"$0"+Dim.escape())
+		dimmed.WriteString(indent + opts.Paint(Dim, text) + "\n")
+	}
+	return dimmed.String()
 }

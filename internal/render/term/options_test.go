@@ -34,3 +34,10 @@ func TestOptionsFor(t *testing.T) {
 		assert.Equal(t, c.colour, got.Colour)
 	}
 }
+
+func TestDimmed(t *testing.T) {
+	opts := Options{Colour: true}
+	block := "gorun x\n  placed: " + opts.Paint(Red, "not") + " so\n"
+	assert.Equal(t, block, Dimmed(block, Options{}))
+	assert.Equal(t, "\x1b[2mgorun x\x1b[0m\n  \x1b[2mplaced: \x1b[0m\x1b[31mnot\x1b[0m\x1b[2m so\x1b[0m\n", Dimmed(block, opts))
+}

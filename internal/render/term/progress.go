@@ -53,18 +53,20 @@ func (p Progress) draw(w io.Writer, opts Options, quit <-chan struct{}) {
 			drawn.erase(w, opts)
 			return
 		case <-ticker.C:
-			drawn.draw(w, opts.now(), Clean(p.line(p.Live(), time.Since(began))))
+			opts = opts.now()
+			drawn.draw(w, opts, Clean(p.line(p.Live(), time.Since(began), opts)))
 		}
 	}
 }
 
-// line is the text of one draw, with what matters most first: a narrow terminal cuts its end.
-func (p Progress) line(live result.Live, elapsed time.Duration) string {
-	parts := []string{p.What}
+// line is the text of one draw, with what matters most first: a narrow terminal cuts its end, and before that the name of what runs.
+func (p Progress) line(live result.Live, elapsed time.Duration, opts Options) string {
+	parts, now := []string{p.What}, ""
 	if p.Now != nil {
-		if now := p.Now(); now != "" {
-			parts[0] += ": " + now
-		}
+		now = p.Now()
+	}
+	if now != "" {
+		parts[0] += ": "
 	}
 	fraction, known := p.fraction(live, elapsed)
 	if known {
@@ -92,7 +94,16 @@ func (p Progress) line(live result.Live, elapsed time.Duration) string {
 	if live.Threads > 0 {
 		parts = append(parts, fmt.Sprintf("%d threads", live.Threads))
 	}
-	return strings.Join(parts, " · ")
+	return fitted(parts, 0, now, opts)
+}
+
+// fitted joins the parts of a line. A name at the end of one of them gives way to the others.
+func fitted(parts []string, at int, name string, opts Options) string {
+	const between, least = " · ", 8
+	if room := opts.Columns() - 1 - Width(strings.Join(parts, between)); name != "" {
+		parts[at] += cutMiddle(name, max(least, room))
+	}
+	return strings.Join(parts, between)
 }
 
 // fraction is the part that is done, in 0…1: by the clock where the run has a duration, else by the numbers tested, else, of

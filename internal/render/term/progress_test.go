@@ -89,6 +89,6 @@ func TestProgressLine(t *testing.T) {
 		{named("xadd on CPUs 0-3"), taken(0, 9, 36), 10, "contend: xadd on CPUs 0-3 · 25 % · 30s left · sample 10/36"},
 		{named(""), taken(0, 0, 0), 1, "contend · 1s"},
 	} {
-		assert.Equal(t, c.want, c.progress.line(c.live, c.seconds*time.Second))
+		assert.Equal(t, c.want, c.progress.line(c.live, c.seconds*time.Second, Options{Width: 80}))
 	}
 }

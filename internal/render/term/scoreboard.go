@@ -96,7 +96,7 @@ func up(lines int) string {
 // scoreLines are a head line and a row a cell, as many as the terminal has lines. Where there are more cells, the
 // baseline and those that are still sampled come first.
 func scoreLines(interim result.Interim, opts Options) []string {
-	lines := []string{scoreHead(interim)}
+	lines := []string{scoreHead(interim, opts)}
 	room := opts.lines() - 2 // for rows, under the head and the columns' titles
 	if room < 1 || len(interim.Cells) == 0 {
 		return lines
@@ -119,28 +119,52 @@ func scoreLines(interim result.Interim, opts Options) []string {
 	return append(lines, fmt.Sprintf("  … and %d more", len(cells)-room+1))
 }
 
-// scoreHead tells how far the run is, with what matters most first: a narrow terminal cuts its end.
-func scoreHead(interim result.Interim) string {
+// scoreHead tells how far the run is, with what matters most first: a narrow terminal cuts its end. The name of the cell that runs is
+// shortened before that.
+func scoreHead(interim result.Interim, opts Options) string {
 	rounds := units.Things(interim.Rounds, "round")
 	if interim.Planned > 0 {
 		rounds = fmt.Sprintf("%d of %s", interim.Rounds, units.Things(interim.Planned, "round"))
 	}
 	parts := []string{rounds, clock(interim.Elapsed)}
+	if decided(interim) {
+		parts = append(parts, "decided; narrowing: Ctrl-C keeps the result")
+	}
 	if interim.Left >= 0 {
 		parts = append(parts, "at most "+clock(interim.Left)+" left")
 	}
+	running := len(parts)
 	if interim.Running != "" {
-		parts = append(parts, "runs "+interim.Running)
+		parts = append(parts, "runs ")
 	}
 	if interim.Control.Kind != "" {
 		parts = append(parts, "control "+scoreControl(interim.Control))
 	}
-	return strings.Join(append(parts, units.Things(interim.Samples, "sample")), " · ")
+	return fitted(append(parts, units.Things(interim.Samples, "sample")), running, interim.Running, opts)
 }
+
+// decided reports whether each cell has a claim, and more samples only make intervals narrower.
+func decided(interim result.Interim) (narrows bool) {
+	for _, cell := range interim.Cells {
+		switch cell.Verdict.Kind {
+		case stats.Slower, stats.Faster, stats.Same, stats.Mixed:
+			narrows = narrows || cell.Open && !cell.Baseline
+		case stats.Invalid: // it is given up
+		default:
+			if !cell.Baseline {
+				return false
+			}
+		}
+	}
+	return narrows
+}
+
+// yet is what an undecided cell is called that is still sampled.
+const yet = string(stats.CantTell) + " yet"
 
 func scoreControl(v stats.Verdict) string {
 	if v.Kind == stats.CantTell {
-		return cmp.Or(soFar(v), "open")
+		return cmp.Or(soFar(v), yet)
 	}
 	return string(v.Kind)
 }
@@ -196,8 +220,8 @@ func scoreVerdicts(cell result.InterimCell, figures []result.JudgedColumn, opts 
 	switch {
 	case cell.Baseline:
 		words = "baseline"
-	case cell.Open:
-		words = "open"
+	case cell.Open && (cell.Verdict.Kind == stats.CantTell || cell.Verdict.Kind == ""):
+		words = yet
 	}
 	for _, figure := range figures {
 		v, judged := cell.Verdicts[figure.Column]

@@ -125,10 +125,10 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		assert.Equal(t, strings.Join([]string{
 			"12 rounds · 1m1s · at most 1m23s left · runs workers=2 · control −1.2% to +3.4% · 120 samples",
 			"  cell          time  difference      verdict",
-			"  workers=0  0.161 s  −1.2% to +3.4%  open",
+			"  workers=0  0.161 s  −1.2% to +3.4%  can't tell yet",
 			"  workers=1  0.171 s  −1.2% to +3.4%  baseline",
 			"  workers=2  0.181 s  +11% to +13%    slower",
-			"  new              -                  open",
+			"  new              -                  can't tell yet",
 		}, "\n"), v.shown())
 		time.Sleep(drawEvery)
 		// The median and the difference of a rate are those of the rate, not of the time that it stands for.
@@ -139,7 +139,7 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		assert.Equal(t, strings.Join([]string{
 			"12 of 25 rounds · 1m1s · control same · 120 samples",
 			"  cell       requests  difference      verdict",
-			"  workers=0    60.2 k  −3.3% to +1.3%  open",
+			"  workers=0    60.2 k  −3.3% to +1.3%  can't tell yet",
 		}, "\n"), v.shown())
 		board.Erase()
 		board.Erase() // nothing more
@@ -150,7 +150,7 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 
 // A line too many or too long would scroll, and what is drawn next would stand in the wrong place.
 func TestScoreboardFitsItsTerminal(t *testing.T) {
-	ends := []string{"open", "baseline", "slower"}
+	ends := []string{"yet", "baseline", "slower"}
 	rapid.Check(t, func(t *rapid.T) {
 		opts := Options{
 			Terminal: true, Colour: rapid.Bool().Draw(t, "colour"),
@@ -181,6 +181,38 @@ func TestScoreboardFitsItsTerminal(t *testing.T) {
 	}
 }
 
+// Where each cell has a claim, what follows only makes intervals narrower, and the user may end it.
+func TestScoreboardSaysThatAllIsDecided(t *testing.T) {
+	const words = "decided; narrowing: Ctrl-C keeps the result"
+	of := func(change func(cells []result.InterimCell)) string {
+		now := interim(4)
+		for i := range now.Cells {
+			now.Cells[i].Verdict.Kind = [...]stats.Kind{stats.Slower, stats.CantTell, stats.Same, stats.Mixed}[i] // the second is the baseline
+		}
+		change(now.Cells)
+		return scoreHead(now, Options{Width: 200})
+	}
+	assert.Contains(t, of(func([]result.InterimCell) {}), "1m1s · "+words+" · at most 1m23s left")
+	assert.Contains(t, of(func(c []result.InterimCell) { c[2].Verdict.Kind, c[2].Open = stats.Invalid, false }), words, "it is given up")
+	assert.NotContains(t, of(func(c []result.InterimCell) { c[3].Verdict.Kind = stats.CantTell }), words)
+	assert.NotContains(t, of(func(c []result.InterimCell) { c[3].Verdict.Kind = "" }), words, "nothing is known")
+	assert.NotContains(t, of(func(c []result.InterimCell) { c[0].Open, c[3].Open = false, false }), words, "the run ends")
+}
+
+// A name that is long does not push what follows it out of the line.
+func TestProgressShortensNames(t *testing.T) {
+	now := interim(1)
+	now.Running = "a" + strings.Repeat("x", 150) + "z"
+	for _, width := range []int{100, 130, 160} {
+		head := scoreHead(now, Options{Width: width})
+		assert.Equal(t, width-1, Width(head))
+		assert.Regexp(t, `runs ax+…x+z · control −1.2% to \+3.4% · 120 samples$`, head)
+		line := Progress{What: "bench", Now: func() string { return now.Running }}.line(result.Live{Threads: 9}, 0, Options{Width: width})
+		assert.Equal(t, width-1, Width(line))
+		assert.Regexp(t, `^bench: ax+…x+z · 0s · 9 threads$`, line)
+	}
+}
+
 // A decided verdict on another figure stands beside the one that it disagrees with.
 func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
 	figures := []result.JudgedColumn{{Column: "cpu_seconds", Label: "CPU time"}}
@@ -188,8 +220,8 @@ func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
 		wall, cpu stats.Kind
 		want      string
 	}{
-		{stats.CantTell, stats.CantTell, "open"},
-		{stats.CantTell, stats.Slower, "open · CPU time slower"},
+		{stats.CantTell, stats.CantTell, "can't tell yet"},
+		{stats.CantTell, stats.Slower, "can't tell yet · CPU time slower"},
 		{stats.Slower, stats.CantTell, "slower"},
 		{stats.Slower, stats.Slower, "slower"},
 		{stats.Slower, stats.Same, "slower · CPU time same"},

@@ -67,10 +67,11 @@ func Table(t table.Table, opts Options) string {
 	if t.Title != "" {
 		block = Title(t.Title, opts) + block
 	}
+	notes := ""
 	for _, note := range t.Notes {
-		block += Paragraph("  ", note, opts.Columns()-2)
+		notes += Paragraph("  ", note, opts.Columns()-2)
 	}
-	return block
+	return Page([]string{block, notes})
 }
 
 // splitWords takes the words from a sheet.

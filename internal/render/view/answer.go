@@ -14,8 +14,9 @@ import (
 
 // Statement is a sentence about what a run found, followed by rows. The first cell of a row is a name.
 type Statement struct {
-	Text string
-	Rows [][]string
+	Text  string
+	Rows  [][]string
+	Apart bool // it is about something else than the statement before it
 }
 
 // table returns the rows of a statement.
@@ -55,6 +56,9 @@ func AnswerBlock(statements []Statement, opts term.Options) string {
 		if len(s.Rows) > 0 {
 			indent = ""
 		}
+		if i > 1 && s.Apart || i > 0 && len(statements[i-1].Rows) > 0 {
+			block.WriteString("\n")
+		}
 		for _, line := range term.WrapPhrases([]table.Phrase{phrase}, opts.Columns()-len(indent), opts) {
 			block.WriteString(indent + line + "\n")
 		}
@@ -89,7 +93,7 @@ func (s Shape) Answer(run *result.Run) []Statement {
 	set := s.Series(run)
 	statements := []Statement{{Text: set.answer() + "."}}
 	if doubts := Doubtful(run.Samples); doubts != "" {
-		statements = append(statements, Statement{Text: doubts})
+		statements = append(statements, Statement{Text: doubts, Apart: true})
 	}
 	for _, finding := range run.Findings {
 		statements = append(statements, Statement{Text: finding.Message})
@@ -217,7 +221,7 @@ func Verdicts(run *result.Run) []Statement {
 	}
 	statements = append(statements, ByFigures(run, func(cell int) string { return names[cell] })...)
 	if doubts := Doubtful(run.Samples); doubts != "" {
-		statements = append(statements, Statement{Text: doubts})
+		statements = append(statements, Statement{Text: doubts, Apart: true})
 	}
 	return statements
 }

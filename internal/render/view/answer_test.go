@@ -57,11 +57,14 @@ func TestJudgementsByWhatWasFound(t *testing.T) {
 	}
 	assert.Equal(t, `Faster than floating (101 ms):
   locked  −12% to −8.0%
+
 Slower than floating (101 ms):
   pinned  2.7–4.8 × as long
   serial  1.6–3.1 × as long
+
 Not measured as asked:
   one-cpu  the command ended with exit code 1
+
   No difference larger than 2% from floating (101 ms): nice
   No difference from floating (101 ms) is certain yet for executor: −10.0% to
     +20%
@@ -108,4 +111,11 @@ func TestMediansBesideTheRatioWithinARound(t *testing.T) {
 	assert.Equal(t, "faster: −29% to −27%; median of paired differences −28%", verdictsOf(run, 1, false)[0].Text)
 	run.Cells[1].Summary.Seconds.Median = 0.112
 	assert.Equal(t, "faster: −29% to −27%", verdictsOf(run, 1, false)[0].Text)
+}
+
+// What is about something else than the statements above it is apart from them, and not from the answer alone.
+func TestAnswerBlockKeepsApart(t *testing.T) {
+	doubts := Statement{Text: "1 of 9 samples is suspect", Apart: true}
+	assert.Equal(t, "a\n  1 of 9 samples is suspect\n", AnswerBlock([]Statement{{Text: "a"}, doubts}, term.Options{}))
+	assert.Equal(t, "a\n  b\n\n  1 of 9 samples is suspect\n", AnswerBlock([]Statement{{Text: "a"}, {Text: "b"}, doubts}, term.Options{}))
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,43 +68,52 @@ func TestCellPhrases(t *testing.T) {
 func TestNextBlock(t *testing.T) {
 	run := func(rounds int, forecast *stats.Forecast, command string) *result.Run {
 		words := strings.Fields(command)
-		experiment := "primes"
-		if len(words) > 0 && words[0] == "bench" {
-			experiment = "bench"
+		first := result.Cell{}
+		if at := slices.Index(words, "sh"); at >= 0 { // the user's own command
+			first.Command = append([]string{"exec", "--"}, words[at:]...)
 		}
 		return &result.Run{
-			Experiment: experiment, Command: words, Matrix: &result.Matrix{Rounds: rounds},
-			Cells:   []result.Cell{{}, {Verdict: &stats.Verdict{Kind: stats.CantTell, Forecast: forecast}}},
-			Samples: []result.Sample{{Slot: &result.Slot{Elapsed: 20.5}}},
+			Command: words, Matrix: &result.Matrix{Rounds: rounds, Precision: 0.02},
+			Cells:   []result.Cell{first, {Verdict: &stats.Verdict{Kind: stats.CantTell, Forecast: forecast}}},
+			Samples: []result.Sample{{Slot: &result.Slot{Round: 8, Elapsed: 20.5}}},
 		}
 	}
-	next := func(run *result.Run) string {
-		return strings.TrimPrefix(strings.TrimSpace(NextBlock(run, term.Options{Width: 200})), "next: gorun ")
+	next := func(run *result.Run, resumes bool) string {
+		return strings.TrimPrefix(strings.TrimSpace(NextBlock(run, resumes, term.Options{Width: 200})), "next: gorun ")
 	}
 	soon := &stats.Forecast{Kind: stats.Decision, Rounds: 10, Seconds: 39.2}
-	for command, want := range map[string]string{
-		"matrix primes --workers 2,3 --budget=20s --out a":          "matrix primes --budget 1m0s --resume --workers 2,3 --out a",
-		"matrix primes --workers 2,3 --budget 20s --resume --out=a": "matrix primes --budget 1m0s --resume --workers 2,3 --out=a",
-		"primes -- sh --budget 3":                                   "primes --budget 1m0s -- sh --budget 3",
-		"":                                                          "",
+	for _, c := range []struct {
+		rounds, resumes int
+		command, want   string
+	}{
+		{0, 1, "matrix primes --workers 2,3 --budget=20s --out a", "matrix primes --budget 1m0s --resume --workers 2,3 --out a"},
+		{0, 1, "matrix primes --workers 2,3 --budget 20s --resume --out=a", "matrix primes --budget 1m0s --resume --workers 2,3 --out a"},
+		{0, 1, "exec --placements a,b --out a -- sh --out 3", "exec --budget 1m0s --resume --placements a,b --out a -- sh --out 3"},
+		{0, 1, "exec --copies 1,2 --out a sh --budget 3 --", "exec --budget 1m0s --resume --copies 1,2 --out a sh --budget 3 --"},
+		{0, 1, "exec --placements a,b --nice 3 sh -- --out b", "exec --budget 1m0s --placements a,b --nice 3 sh -- --out b"},
+		{0, 1, "ab a b --svg c --out a", "ab --budget 1m0s --resume a b --svg c --out a"},
+		{0, 1, "bench --out=a . -- -test.short", "bench --budget 1m0s --resume --out a . -- -test.short"},
+		{0, 1, "live --pid 9 --vary placement=a,b --out a", "live --budget 1m0s --resume --pid 9 --vary placement=a,b --out a"},
+		{0, 1, "live --pid 9 --vary placement=a,b", "live --budget 1m0s --pid 9 --vary placement=a,b"},
+		{0, 1, "ab a b --precision 3%", "ab --budget 1m0s a b --precision 3%"},
+		{0, 1, "", ""},
+		{0, 0, "pair --auto --out a", "pair --budget 1m0s --auto --out a-2"},
+		// More than the fixed number of samples is another run.
+		{9, 1, "matrix primes --samples 9 --workers 2,3 --out=a.jsonl", "matrix primes --budget 1m0s --samples 0 --workers 2,3 --out a-2.jsonl"},
+		{9, 1, "ab -r=9 a b --out d-2/a-2.jsonl", "ab --budget 1m0s --samples 0 a b --out d-2/a-3.jsonl"},
+		{9, 1, "exec --placements a,b -r 9 --out - -- sh -r 9", "exec --budget 1m0s --samples 0 --placements a,b --out - -- sh -r 9"},
+		{9, 1, "ab --runs 9 a b --precision 3%", "ab --budget 1m0s --samples 0 a b --precision 3%"},
+		{9, 0, "pair --samples=9 --auto --out a", "pair --budget 1m0s --precision 2% --auto --out a-2"},
+		{9, 0, "numa -r9 -w 1 --precision 3%", "numa --budget 1m0s --precision 2% -w 1"},
+		// The budget was too small for the number.
+		{19, 1, "ab --runs 19 a b --out a", "ab --budget 1m0s --resume --samples 19 a b --out a"},
+		{19, 0, "numa --out a -r19 -w1", "numa --budget 1m0s --out a-2 --samples 19 -w1"},
 	} {
-		assert.Equal(t, want, next(run(0, soon, command)))
-	}
-	for command, want := range map[string]string{
-		"matrix primes --samples 9 --workers 2,3 --out=a": "matrix primes --budget 1m0s --samples 0 --workers 2,3",
-		"primes --samples=9 --out a":                      "primes --budget 1m0s",
-		"primes -r9 -w 1":                                 "primes --budget 1m0s -w 1",
-		"ab -r=9 a b":                                     "ab --budget 1m0s --samples 0 a b",
-		"primes --placements a,b -r 9 -- sh -r 9":         "primes --budget 1m0s --samples 0 --placements a,b -- sh -r 9",
-	} {
-		assert.Equal(t, want, next(run(9, soon, command)))
+		assert.Equal(t, c.want, next(run(c.rounds, soon, c.command), c.resumes == 1))
 	}
 	limited := run(0, soon, "bench --out=a .") // 10 s of its budget passed before the first sample
 	limited.Matrix.Budget = 30
-	assert.Equal(t, "bench --budget 1m10s --resume --out=a .", next(limited))
-	assert.Empty(t, next(run(0, &stats.Forecast{Kind: stats.Resolution, Seconds: 5, Resolution: 0.06}, "matrix primes")))
-	assert.Empty(t, next(run(0, nil, "matrix primes")))
-	unclear := run(0, soon, "primes sh --budget 3")
-	unclear.Cells[0].Command = []string{"primes", "--", "sh"}
-	assert.Empty(t, next(unclear), "where the user's command begins is not known")
+	assert.Equal(t, "bench --budget 1m10s --resume --out a .", next(limited, true))
+	assert.Empty(t, next(run(0, &stats.Forecast{Kind: stats.Resolution, Seconds: 5, Resolution: 0.06}, "matrix primes"), true))
+	assert.Empty(t, next(run(0, nil, "matrix primes"), true))
 }

@@ -4,82 +4,117 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"gorun/internal/lazy"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 	"gorun/internal/stats"
+	"gorun/internal/units"
 )
 
 // NextBlock returns the command that takes the rounds which undecided cells are likely to need. It
 // returns "" where no cell is undecided, where the number of rounds is not known, and for an interrupted run, which has
-// printed the command that continues it. The command is never broken: it is there to be copied.
-func NextBlock(run *result.Run, opts term.Options) string {
-	more := 0.0
+// printed the command that continues it. The command is never broken: it is there to be copied. resumes: the run's command has the flag
+// --resume.
+func NextBlock(run *result.Run, resumes bool, opts term.Options) string {
+	more, rounds := 0.0, 0
 	for _, cell := range run.Cells {
 		if v := cell.Verdict; v != nil && v.Forecast != nil && v.Forecast.Kind != stats.Resolution {
-			more = max(more, v.Forecast.Seconds)
+			more, rounds = max(more, v.Forecast.Seconds), max(rounds, v.Forecast.Rounds)
 		}
 	}
-	if more == 0 || run.Partial || len(run.Samples) == 0 || run.Samples[len(run.Samples)-1].Slot == nil {
+	if more == 0 || run.Partial || len(run.Command) == 0 || len(run.Samples) == 0 || run.Samples[len(run.Samples)-1].Slot == nil {
 		return ""
 	}
+	last := run.Samples[len(run.Samples)-1]
 	// A budget that was given also counts what preceded the samples.
-	whole := max(run.Samples[len(run.Samples)-1].Elapsed, run.Matrix.Budget) + more
-	args := longer(run, whole)
-	if args == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s: %s\n", opts.Paint(term.Bold, "next"), shell.Join(args))
+	whole := max(last.Elapsed, run.Matrix.Budget) + more
+	short := run.Matrix.Rounds > 0 && last.Round+1+rounds > run.Matrix.Rounds
+	return fmt.Sprintf("%s: %s\n", opts.Paint(term.Bold, "next"), shell.Join(longer(run, whole, short, resumes)))
 }
 
-// longer returns the command of a run that lasts this many seconds in all, or nil where it cannot be made. It continues the journal,
-// unless the run had a fixed number of samples: a longer one has another design.
-func longer(run *result.Run, seconds float64) []string {
-	end := slices.Index(run.Command, "--") // what follows is the user's own command
-	if end < 0 {
-		if slices.Contains(run.Cells[0].Command, "--") {
-			return nil // where it begins is not known
-		}
-		end = len(run.Command)
+// longer returns the command of a run as it was given, with what makes it last this many seconds in all. It continues the journal,
+// unless the run's fixed number of samples is too small: without it, the run has another design. A run that does not continue has a
+// journal of its own.
+func longer(run *result.Run, seconds float64, short, resumes bool) []string {
+	words, end := 1, ownWords(run)
+	if run.OfMatrix() {
+		words = 2
 	}
-	name := slices.IndexFunc(run.Command[:end], func(word string) bool { return word == run.Experiment || word == "ab" })
-	if name < 0 {
-		return nil
+	changed := []string{"--budget", wait(seconds)}
+	switch {
+	case short && resumes:
+		changed = append(changed, "--samples", "0")
+	case short: // a plain run takes at least one sample, and as many as this needs
+		changed = append(changed, "--precision", units.Share(run.Matrix.Precision))
 	}
-	// Other commands have no --resume.
-	design := name > 0 || run.Command[name] == "ab" || run.Command[name] == "bench" ||
-		slices.ContainsFunc(run.Command[:end], func(arg string) bool { return strings.HasPrefix(arg, "--placements") })
 	var rest []string
-	fixed, resumes := run.Matrix.Rounds > 0, false
-	for i := name + 1; i < end; i++ {
-		flag, _, given := strings.Cut(run.Command[i], "=")
+	for i := words; i < end; i++ {
+		word := run.Command[i]
+		flag, value, given := strings.Cut(word, "=")
 		if strings.HasPrefix(flag, "-r") { // as -r 3, -r3 or -r=3
 			flag, given = "--samples", given || flag != "-r"
 		}
-		switch {
-		case flag == "--budget" || flag == "--samples" || flag == "--out" && (fixed || !design):
-			if !given {
-				i++ // its value
-			}
+		if i+1 < end && !given {
+			value = run.Command[i+1]
+		}
+		switch flag {
+		case "--resume":
 			continue
-		case flag == "--resume":
+		case "--budget":
+		case "--precision":
+			if !short || resumes {
+				rest = append(rest, flag, value)
+			}
+		case "--samples", "--runs":
+			if !short {
+				rest = append(rest, "--samples", strconv.Itoa(run.Matrix.Rounds))
+			}
+		case "--out":
+			if continues := resumes && !short; continues {
+				changed = append(changed, "--resume")
+			} else {
+				value = another(value)
+			}
+			rest = append(rest, flag, value)
+		default:
+			rest = append(rest, word)
 			continue
 		}
-		resumes = resumes || flag == "--out"
-		rest = append(rest, run.Command[i])
+		if !given {
+			i++ // the value
+		}
 	}
-	args := append([]string{"gorun"}, run.Command[:name+1]...)
-	args = append(args, "--budget", wait(seconds))
-	if fixed && design {
-		args = append(args, "--samples", "0")
+	return slices.Concat([]string{"gorun"}, run.Command[:words], changed, rest, run.Command[end:])
+}
+
+// ownWords returns where the words of the user's own command begin in that of a run, with the "--" before them.
+func ownWords(run *result.Run) int {
+	end := len(run.Command)
+	if at := slices.Index(run.Cells[0].Command, "--"); at >= 0 {
+		end = max(0, end-len(run.Cells[0].Command[at+1:]))
 	}
-	if resumes {
-		args = append(args, "--resume")
+	if at := slices.Index(run.Command[:end], "--"); at >= 0 {
+		end = at
 	}
-	return slices.Concat(args, rest, run.Command[end:])
+	return end
+}
+
+// numbered matches a file's name, its number and its extension.
+var numbered = lazy.Regexp(`(?s)^(.*?)(?:-(\d{1,3}))?(\.[^./]*)?$`)
+
+// another returns the name of the next journal: a journal is not replaced.
+func another(file string) string {
+	if file == "-" {
+		return file
+	}
+	parts := numbered().FindStringSubmatch(file)
+	number, _ := strconv.Atoi(parts[2]) // 0 where it has none
+	return fmt.Sprintf("%s-%d%s", parts[1], max(1, number)+1, parts[3])
 }
 
 // wait returns a time, rounded up to whole seconds, as a flag takes it.

@@ -83,9 +83,12 @@ func comparisonNotes(run *result.Run, controls int) []string {
 	return notes
 }
 
+// QualityTable is the name of the table of the reasons.
+const QualityTable = "quality"
+
 // verdictTable counts the samples by verdict, with the most frequent reasons.
 func verdictTable(run *result.Run, verbose bool) table.Table {
-	t := table.Table{Name: "quality", Title: "Samples by quality"}
+	t := table.Table{Name: QualityTable, Title: "Samples by quality"}
 	t.Add("samples", "are", "why")
 	if !verbose && !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Verdict != result.Valid || s.Partial }) {
 		return t

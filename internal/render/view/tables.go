@@ -200,7 +200,7 @@ func (s Shape) main(run *result.Run, rows []Measured) table.Table {
 	if !judged {
 		add(table.Column{Title: label(compared)}, func(row Measured) table.Value { return valueOf(row.Samples, compared) })
 		if slices.ContainsFunc(rows, func(row Measured) bool { return row.Verdict != result.Valid }) {
-			add(table.Column{Title: "samples"}, func(row Measured) table.Value {
+			add(table.Column{Title: "quality"}, func(row Measured) table.Value {
 				return table.Phrases{{Text: string(row.Verdict), Tone: qualityTones[row.Verdict]}}
 			})
 		}
