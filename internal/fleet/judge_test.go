@@ -143,7 +143,7 @@ func TestJudge(t *testing.T) {
 	assert.Empty(t, j.Warnings)
 }
 
-// Nodes of other hardware or another gorun are no peers: a class that is slow as a whole has no slow node, and its medians show it.
+// Nodes of other hardware or another gorun are no peers: if all nodes of a class are slow, none stands out, and its medians show it.
 func TestClasses(t *testing.T) {
 	for what, change := range map[string]func(*result.Host){
 		"microcode": func(h *result.Host) { h.Microcode = "0x2" },
