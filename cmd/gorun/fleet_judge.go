@@ -39,8 +39,9 @@ func newFleetJudge(e env) *cobra.Command {
 		Use:   "judge PATH...",
 		Short: "Say which nodes are slow, from the visits of many, or on which hosts a placement helps",
 		Long: "Of visits (gorun fleet node), each node is compared with others like it that were visited at about the same time.\n" +
-			"Those are named that are slower by more than --margin; of the names, at most the share --fdr is expected to be\n" +
-			"false. A PATH is a directory or a file. See gorun help fleet for how it is judged, and how many visits it takes.\n\n" +
+			"Those are named that are slower by more than --margin; at most the share --fdr of the names is expected to be\n" +
+			"false. If all nodes are slow, none stands out: the medians of each class show it. A PATH is a directory or a file.\n" +
+			"See gorun help fleet for how a node is judged, and how many visits it takes.\n\n" +
 			"Of journals of one matrix from many hosts (gorun matrix --out, gorun exec --placements --out), each cell is shown\n" +
 			"with the number of hosts on which it is faster or slower, and the hosts that disagree with the others.",
 		Example: "  gorun fleet judge /shared/visits\n" +

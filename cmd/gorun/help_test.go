@@ -55,6 +55,16 @@ func TestHelpHasEachFlag(t *testing.T) {
 	}
 }
 
+// Without flags, an experiment gives a first answer within 20 seconds, but for two on large machines: the rows of gorun numa wait until
+// NUMA balancing has moved memory, and the map of gorun c2c has each pair of CPUs.
+func TestFirstAnswer(t *testing.T) {
+	for _, x := range rows {
+		if !slices.Contains([]string{"numa", "c2c"}, x.Name) {
+			assert.LessOrEqual(t, x.Sampling.Budget, 20.0, x.Name)
+		}
+	}
+}
+
 // Flags with the same title are one group, even if other flags were added between them.
 func TestHelpGroups(t *testing.T) {
 	help := dryRun(t, []string{"primes", "--help"}).stdout

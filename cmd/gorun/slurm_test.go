@@ -172,6 +172,7 @@ func (s *slurm) endOrphans() {
 func (s *slurm) run(name string, args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command(name, args...)
+	cmd.Dir = s.dir // of what jobs write
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -298,6 +299,20 @@ func TestSlurmArray(t *testing.T) {
 	assert.Equal(t, cut, j.Visits.Cut)
 	assert.Empty(t, j.Warnings)
 	assert.Empty(t, j.Wrong)
+}
+
+// Errors of the array job are where the template says, one file for each node, and nothing else is written.
+func TestSlurmErrors(t *testing.T) {
+	s := newSlurm(t)
+	s.start("")
+	t.Setenv("GORUN_BUDGET", "1h1")
+	for range 2 {
+		s.run("sbatch", "--array=1-2", s.template("slurm"))
+		s.awaitEmpty()
+		s.awaitIdle()
+	}
+	errors := s.run("sh", "-c", "cat gorun-fleet-*.err") // both nodes have the name of this host
+	assert.Equal(t, 4, strings.Count(errors, "gorun: error: --budget 1h1: a time is needed"), errors)
 }
 
 // Slurm's health check visits idle nodes, and ends when a job comes. Slurm gives it no environment.

@@ -423,7 +423,7 @@ func TestOneHost(t *testing.T) {
 	h := judgeHosts(t, scaled(t, recorded, onHost(t, recorded, "a"), 0, 1))
 	answer := hostsAnswer(h)
 	assert.True(t, strings.HasPrefix(answer, "Slower than --method brute --pin-cpus share:1/2:\n"), answer)
-	assert.Contains(t, answer, "There is only one host, a: how others are is not known")
+	assert.Contains(t, answer, "There is only one host, a: others are not known")
 	require.Len(t, h.Tables(), 1)
 	assert.Contains(t, hostsTable(t, h, "cells"), "With 95% certainty, all verdicts of a host are true.")
 }

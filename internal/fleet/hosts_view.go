@@ -51,7 +51,7 @@ func (h *Hosts) alone() []view.Statement {
 		claims = append(claims, view.Claim{Name: c.Title, Verdict: c.Verdicts[0].Verdict})
 	}
 	return append(view.Judgements(claims, h.against()), view.Statement{
-		Text: fmt.Sprintf("There is only one host, %s: how others are is not known", h.Hosts[0].Name),
+		Text: fmt.Sprintf("There is only one host, %s: others are not known", h.Hosts[0].Name),
 	})
 }
 

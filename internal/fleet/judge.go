@@ -219,9 +219,13 @@ func (j *judge) bet() {
 	})
 }
 
-// name names the slow nodes.
+// mostNearest is the number of nodes that are listed as the nearest to being named.
+const mostNearest = 3
+
+// name names the slow nodes, and those that are nearest to being named.
 func (j *judge) name() {
 	var es []float64
+	var others []Standing // that are not named, but have won
 	for _, class := range j.classes {
 		j.doc.Hypotheses += len(class.nodes) * len(class.measures)
 		for _, m := range class.measures {
@@ -236,8 +240,11 @@ func (j *judge) name() {
 		for _, name := range slices.Sorted(maps.Keys(class.measures)) {
 			m := class.measures[name]
 			for node := range class.nodes {
-				if e := m.peers.E(node); e >= least {
-					j.doc.Slow = append(j.doc.Slow, j.slow(class, m, node, e))
+				switch e := m.peers.E(node); {
+				case e >= least:
+					j.doc.Slow = append(j.doc.Slow, Slow{Standing: m.standing(class, node)})
+				case e > 1:
+					others = append(others, Standing{Node: node, Measure: name, E: e})
 				}
 			}
 		}
@@ -257,16 +264,29 @@ func (j *judge) name() {
 	slices.SortFunc(j.doc.Slow, func(a, b Slow) int {
 		return cmp.Or(cmp.Compare(b.Ratio, a.Ratio), strings.Compare(a.Node, b.Node), strings.Compare(a.Measure, b.Measure))
 	})
+	slices.SortFunc(others, func(a, b Standing) int {
+		return cmp.Or(cmp.Compare(b.E, a.E), strings.Compare(a.Node, b.Node), strings.Compare(a.Measure, b.Measure))
+	})
+	needed := j.doc.Needed / (claims + 1)
+	for _, s := range others[:min(len(others), mostNearest)] {
+		if s.E*s.E < needed { // an e-value grows by factors: this one has not come half of the way, as luck alone often does
+			break
+		}
+		class := j.nodes[s.Node].class
+		m := class.measures[s.Measure]
+		j.doc.Nearest = append(j.doc.Nearest, Nearest{m.standing(class, s.Node), needed, m.peers.More(s.Node, needed)})
+	}
 }
 
-func (j *judge) slow(class *classJudge, m *measureJudge, node string, e float64) Slow {
+// standing returns how a node of the class compares with it.
+func (m *measureJudge) standing(class *classJudge, node string) Standing {
 	parts := map[string]int{}
 	for _, f := range m.figures[node] {
 		parts[f.part]++
 	}
-	return Slow{
-		Node: node, Measure: m.of.name, Class: class.Name, E: e, Ratio: m.peers.Ratio(node), Bets: m.peers.Bets(node), Unit: m.of.unit,
-		Figure: m.median(node), Median: m.classMedian(), Part: mostOften(parts),
+	return Standing{
+		Node: node, Measure: m.of.name, Class: class.Name, E: m.peers.E(node), Ratio: m.peers.Ratio(node), Bets: m.peers.Bets(node),
+		Unit: m.of.unit, Better: m.of.better(), Figure: m.median(node), Median: m.classMedian(), Part: mostOften(parts),
 	}
 }
 
@@ -325,11 +345,7 @@ func (j *judge) list() {
 		c.Nodes = len(class.nodes)
 		for _, name := range slices.Sorted(maps.Keys(class.measures)) {
 			m := class.measures[name]
-			better := result.Lower
-			if m.of.higher {
-				better = result.Higher
-			}
-			c.Measures = append(c.Measures, ClassMeasure{name, m.of.unit, better, len(m.figures), m.classMedian()})
+			c.Measures = append(c.Measures, ClassMeasure{name, m.of.unit, m.of.better(), len(m.figures), m.classMedian()})
 		}
 		j.doc.Classes = append(j.doc.Classes, c)
 	}

@@ -143,7 +143,7 @@ func TestJudge(t *testing.T) {
 	assert.Empty(t, j.Warnings)
 }
 
-// Nodes of other hardware or another gorun are no peers: a class that is slow as a whole has no slow node, and its medians show it.
+// Nodes of other hardware or another gorun are no peers: if all nodes of a class are slow, none stands out, and its medians show it.
 func TestClasses(t *testing.T) {
 	for what, change := range map[string]func(*result.Host){
 		"microcode": func(h *result.Host) { h.Microcode = "0x2" },
@@ -498,7 +498,31 @@ func TestWrongResults(t *testing.T) {
 	assert.Contains(t, j.Answer()[0].Text, "Wrong results were computed on 1 node: n2")
 }
 
-// A rate is better if it is higher.
+// The nearest to being named is named after so many visits as is said, if they are like those so far, and not before.
+func TestNearest(t *testing.T) {
+	after := func(visits int, ratios ...float64) *Judgement {
+		m := fleetOf(20, visits)
+		m.figure = func(int, int, string) float64 { return 100 }
+		for node, ratio := range ratios {
+			m = m.slowed(node, "latency", ratio)
+		}
+		return judgeDir(t, m.write(t), options())
+	}
+	assert.Empty(t, after(8).Nearest)
+	assert.Empty(t, after(2, 1, 1.5).Nearest, "by luck, many win as much")
+	j := after(8, 1, 1.5)
+	require.Len(t, j.Nearest, 1)
+	n := j.Nearest[0]
+	assert.Equal(t, "n1 latency 50% slower", n.Node+" "+n.words())
+	assert.Equal(t, []float64{800, 8, 150, 100}, []float64{n.Needed, float64(n.Bets), n.Figure, n.Median})
+	assert.Greater(t, n.E, math.Sqrt(n.Needed))
+	assert.Empty(t, after(8+n.More-1, 1, 1.5).Slow)
+	named := after(8+n.More, 1, 1.5)
+	assert.Len(t, named.Slow, 1)
+	assert.Empty(t, named.Nearest)
+}
+
+// A rate is better if it is higher. A lower one is less, not slower.
 func TestRates(t *testing.T) {
 	m := fleetOf(20, 20).slowed(4, "latency", 1/1.07).slowed(5, "latency", 1.07)
 	m.change = func(_, _ int, lines []Line) []Line {
@@ -509,6 +533,11 @@ func TestRates(t *testing.T) {
 	require.Len(t, j.Slow, 1)
 	assert.Equal(t, "n4", j.Slow[0].Node)
 	assert.InDelta(t, 1.07, j.Slow[0].Ratio, 0.01)
+	assert.Regexp(t, `^1 of 20 nodes is slower than others like it by more than 2%: n4 \([67]\.\d% less latency\)$`, j.Answer()[0].Text)
+	assert.Regexp(t, `^−[78]\.\d% to −[2-6]\.\d%$`, j.Slow[0].interval())
+	s := Slow{Standing: Standing{Ratio: 2.5, Better: result.Higher, Measure: "bandwidth"}, Lo: 2}
+	assert.Equal(t, "0.4 × as much bandwidth", s.words())
+	assert.Equal(t, "at most 0.50 × as much", s.interval())
 }
 
 // After years of visits an e-value is still a number.

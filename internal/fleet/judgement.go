@@ -12,6 +12,7 @@ type Judgement struct {
 	Hypotheses int           `json:"hypotheses"` // nodes × measures, over all classes
 	Needed     float64       `json:"e_needed"`   // by a single name
 	Slow       []Slow        `json:"slow"`
+	Nearest    []Nearest     `json:"nearest"` // to being named; the nearest is the first
 	Wrong      []Wrong       `json:"wrong"`
 	Visits     Visits        `json:"visits"`
 	States     map[State]int `json:"states"` // nodes in each
@@ -24,21 +25,34 @@ type Judgement struct {
 	Settled *Settled `json:"-"` // for the next judgement
 }
 
-// Slow is a node that is slower than its class in a measure.
-type Slow struct {
+// Standing is how a node compares with its class in a measure.
+type Standing struct {
 	Node    string  `json:"node"`
 	Measure string  `json:"measure"`
 	Class   string  `json:"class"`
 	E       float64 `json:"e"`
 	Ratio   float64 `json:"ratio"` // of its time to that of its peers, or of their rate to its own: 1.05 is 5% slower
+	Bets    int     `json:"bets"`
+	Unit    string  `json:"unit"`
+	Better  string  `json:"better"`
+	Figure  float64 `json:"figure"` // the median of its visits
+	Median  float64 `json:"class_median"`
+	Part    string  `json:"part,omitempty"` // of the machine, that was the worst most often
+}
+
+// Slow is a node that is slower than its class in a measure.
+type Slow struct {
+	Standing
 	// Lo and Hi are the interval of the ratio; each end is wrong for at most the share FDR of those that are named, on average.
-	Lo     float64  `json:"lo"`
-	Hi     *float64 `json:"hi"` // null: nothing bounds it
-	Bets   int      `json:"bets"`
-	Unit   string   `json:"unit"`
-	Figure float64  `json:"figure"` // the median of its visits
-	Median float64  `json:"class_median"`
-	Part   string   `json:"part,omitempty"` // of the machine, that was the worst most often
+	Lo float64  `json:"lo"`
+	Hi *float64 `json:"hi"` // null: nothing bounds it
+}
+
+// Nearest is a node that would be named in a measure if further visits were like those so far.
+type Nearest struct {
+	Standing
+	Needed float64 `json:"e_needed"`    // if no other is named before
+	More   int     `json:"more_visits"` // until then
 }
 
 // Wrong is a wrong result of a computation.

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gorun/internal/column"
-	"gorun/internal/render/chart"
 	"gorun/internal/render/view"
+	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/table"
 	"gorun/internal/units"
@@ -41,13 +40,47 @@ func distinct[T any](things []T, of func(T) string) (texts []string) {
 	return texts
 }
 
-// slower says by how much a node is slower: "5.1% slower", or "2.31 × as long".
-func slower(ratio float64) string {
-	text := units.Changes{Step: 0.001}.Ratio(ratio)
+// isRate reports whether the figure is a rate, not a time.
+func (s *Standing) isRate() bool { return s.Better == result.Higher }
+
+// slower says by how much the node is slower: "5.1% slower" or "2.31 × as long" of a time, "4.9% less" or "0.43 × as much" of a rate.
+func (s *Standing) slower() string {
+	if s.isRate() {
+		text := units.Changes{Step: 0.001, Amount: true}.Ratio(1 / s.Ratio)
+		if percent, is := strings.CutPrefix(text, "−"); is {
+			return percent + " less"
+		}
+		return text
+	}
+	text := units.Changes{Step: 0.001}.Ratio(s.Ratio)
 	if percent, is := strings.CutPrefix(text, "+"); is {
 		return percent + " slower"
 	}
 	return text
+}
+
+// words say in what the node is slower, and by how much.
+func (s *Standing) words() string {
+	if s.isRate() {
+		return s.slower() + " " + s.Measure
+	}
+	return s.Measure + " " + s.slower()
+}
+
+// interval returns what the figure is at least and at most, compared with the class.
+func (s *Slow) interval() string {
+	hi := math.MaxFloat64
+	if s.Hi != nil {
+		hi = *s.Hi
+	}
+	if s.isRate() {
+		lo := 0.0
+		if s.Hi != nil {
+			lo = 1 / hi
+		}
+		return units.Changes{Step: 0.001, Amount: true}.Interval(lo, 1/s.Lo)
+	}
+	return units.Changes{Step: 0.001}.Interval(s.Lo, hi)
 }
 
 // Answer says which nodes are slow, how certain that is, and which were not judged.
@@ -66,18 +99,23 @@ func (j *Judgement) Answer() (all []view.Statement) {
 		var words []string
 		for _, node := range slow {
 			s := j.Slow[slices.IndexFunc(j.Slow, func(s Slow) bool { return s.Node == node })]
-			words = append(words, fmt.Sprintf("%s (%s %s)", node, s.Measure, slower(s.Ratio)))
+			words = append(words, fmt.Sprintf("%s (%s)", node, s.words()))
 		}
 		are := map[bool]string{true: "is slower than others like it", false: "are slower than others like them"}[len(slow) == 1]
 		add("%d of %s %s by more than %s: %s", len(slow), nodes, are, margin, named(words))
-		add("At most %s of the names are expected to be false", units.Share(j.FDR))
+		add("At most %s of such names are expected to be false", units.Share(j.FDR))
 	case judged == 0:
 		add("No node was judged: a node needs others like it, visited in the same %s", units.Duration(j.Slot))
 	default:
-		add("No node is known to be slower than others like it by more than %s, of %s", margin, nodes)
+		add("Of %s, none is certain to be slower than others like it by more than %s", nodes, margin)
 	}
 	if most, needed := j.mostBets(), j.visitsNeeded(); judged > 0 && most < needed {
-		add("No node has more than %s that count so far, and a single slow one is named after %d at the earliest", units.Things(most, "visit"), needed)
+		add("Too few visits yet: a slow node needs at least %d that count, and no node has more than %d", needed, most)
+	}
+	if len(j.Nearest) > 0 {
+		n := j.Nearest[0]
+		add("Nearest: %s (%s), e-value %s of %s; about %s", n.Node, n.words(), table.Format(column.Large, n.E), table.Format(column.Large, n.Needed),
+			units.Things(n.More, "more visit"))
 	}
 	if judged < len(j.Nodes) {
 		var states []string
@@ -103,9 +141,10 @@ func (j *Judgement) mostBets() (most int) {
 // visitsNeeded is the least number of visits after which one node alone can be named.
 func (j *Judgement) visitsNeeded() int { return stats.BetsNeeded(j.Needed) }
 
-// Tables are what a person reads: the slow nodes, wrong results, what was not judged, settings, and the classes.
+// Tables are what a person reads: the slow nodes, those nearest to being named, wrong results, what was not judged, settings, and the
+// classes.
 func (j *Judgement) Tables() []table.Table {
-	tables := []table.Table{j.slowTable(), j.wrongTable(), j.unjudgedTable(), j.visitsTable(), j.settingsTable(), j.classesTable()}
+	tables := []table.Table{j.slowTable(), j.nearestTable(), j.wrongTable(), j.unjudgedTable(), j.visitsTable(), j.settingsTable(), j.classesTable()}
 	return slices.DeleteFunc(append(tables, j.mediansTable()), func(t table.Table) bool { return len(t.Rows) == 0 })
 }
 
@@ -115,14 +154,8 @@ func (j *Judgement) slowTable() table.Table {
 	return table.Of(j.Slow).
 		With("node", func(s Slow) table.Value { return table.Text(s.Node) }).
 		With("measure", func(s Slow) table.Value { return table.Text(s.Measure) }).
-		With("typically", func(s Slow) table.Value { return table.Text(slower(s.Ratio)) }).
-		With("interval", func(s Slow) table.Value {
-			hi := math.MaxFloat64
-			if s.Hi != nil {
-				hi = *s.Hi
-			}
-			return table.Text(units.Changes{Step: 0.001}.Interval(s.Lo, hi))
-		}).
+		With("typically", func(s Slow) table.Value { return table.Text(s.slower()) }).
+		With("interval", func(s Slow) table.Value { return table.Text(s.interval()) }).
 		With("e-value", func(s Slow) table.Value { return table.Number{X: s.E, Unit: column.Large} }).
 		With("visits", func(s Slow) table.Value { return table.Count(s.Bets) }).
 		With("figure", func(s Slow) table.Value { return number(s.Figure, s.Unit) }).
@@ -130,6 +163,22 @@ func (j *Judgement) slowTable() table.Table {
 		With("worst part", func(s Slow) table.Value { return table.Text(s.Part) }).
 		With("class", func(s Slow) table.Value { return table.Text(s.Class) }).
 		Table("slow", "Slow nodes", "An end of an interval is wrong for at most "+units.Share(j.FDR)+" of the names, on average.")
+}
+
+func (j *Judgement) nearestTable() table.Table {
+	return table.Of(j.Nearest).
+		With("node", func(n Nearest) table.Value { return table.Text(n.Node) }).
+		With("measure", func(n Nearest) table.Value { return table.Text(n.Measure) }).
+		With("typically", func(n Nearest) table.Value { return table.Text(n.slower()) }).
+		With("e-value", func(n Nearest) table.Value { return table.Number{X: n.E, Unit: column.Large} }).
+		With("needed", func(n Nearest) table.Value { return table.Number{X: n.Needed, Unit: column.Large} }).
+		With("visits", func(n Nearest) table.Value { return table.Count(n.Bets) }).
+		With("more visits", func(n Nearest) table.Value { return table.Count(n.More) }).
+		With("figure", func(n Nearest) table.Value { return number(n.Figure, n.Unit) }).
+		With("of its class", func(n Nearest) table.Value { return number(n.Median, n.Unit) }).
+		With("worst part", func(n Nearest) table.Value { return table.Text(n.Part) }).
+		With("class", func(n Nearest) table.Value { return table.Text(n.Class) }).
+		Table("nearest", "Nearest to being named", "Not known to be slow. More visits: if they are like those so far.")
 }
 
 func (j *Judgement) wrongTable() table.Table {
@@ -182,15 +231,15 @@ func (j *Judgement) visitsTable() table.Table {
 		what string
 	}{
 		{v.Judged, "judged"},
-		{v.Late, "of these arrived after their slot was judged: they are no other node's peers"},
-		{v.Cut, "were killed or have not ended: what they measured counts"},
+		{v.Late, "of these arrived after their slot was judged: no other node is compared with them"},
+		{v.Cut, "were killed or have not ended: what they measured is used"},
 		{v.Pending, "in a slot of time that has not ended: judged after it"},
-		{v.Future, "are from the future: a clock is wrong"},
+		{v.Future, "from the future: a clock is wrong"},
 		{v.Overlapped, "on the same CPUs at the same time, which disturbed each other: not judged"},
 		{v.Repeated, "of a node that was visited before in the same slot: not judged"},
 		{v.Other, "of other hardware or another gorun than the node has now: not judged"},
-		{v.Earlier, "before --since: not read further"},
-		{v.Disturbed, "measures were disturbed by something else on the machine: they count"},
+		{v.Earlier, "before --since: not judged"},
+		{v.Disturbed, "measures of these visits were disturbed, still used"},
 	} {
 		if row.n > 0 {
 			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(row.n), table.Phrases{{Text: row.what}}}})
@@ -234,7 +283,7 @@ func (j *Judgement) measures() (names []string) {
 	return slices.Compact(names)
 }
 
-// mediansTable has the medians of the classes: a class that is slow as a whole is slow to no peer.
+// mediansTable has the medians of the classes: if all nodes of one are slow, none stands out.
 func (j *Judgement) mediansTable() table.Table {
 	t := table.Table{Name: "medians", Title: "Medians of the classes"}
 	t.Add("measure")
@@ -255,7 +304,7 @@ func (j *Judgement) mediansTable() table.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	if len(t.Rows) > 0 {
-		t.Notes = []string{"A class that is slow as a whole has no slow node: compare its medians with what you expect."}
+		t.Notes = []string{"If all nodes are slow, none stands out: compare these medians with what you expect."}
 	}
 	if more := len(j.Classes) - mostClasses; more > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d more classes are in --format json.", more))
@@ -283,57 +332,4 @@ func (j *Judgement) sheet() table.Table {
 		}
 	}
 	return t
-}
-
-// mostRows is the number of nodes in the heat map.
-const mostRows = 40
-
-// drawings has the heat map of nodes and measures.
-func (j *Judgement) drawings() []chart.Drawing {
-	slowest := func(n Node) (ratio float64) {
-		for _, m := range n.Measures {
-			if m.Bets > 0 {
-				ratio = max(ratio, m.Ratio)
-			}
-		}
-		return ratio
-	}
-	isSlow := map[string]bool{}
-	for _, s := range j.Slow {
-		isSlow[s.Node] = true
-	}
-	nodes := slices.DeleteFunc(slices.Clone(j.Nodes), func(n Node) bool { return n.State != Judged })
-	slices.SortStableFunc(nodes, func(a, b Node) int {
-		if isSlow[a.Name] != isSlow[b.Name] {
-			return map[bool]int{true: -1, false: 1}[isSlow[a.Name]]
-		}
-		return map[bool]int{true: -1, false: 1}[slowest(a) > slowest(b)]
-	})
-	shown := nodes[:min(len(nodes), mostRows)]
-	var numbered []string
-	measures := j.measures()
-	h := &chart.Heat{Unit: "×"}
-	h.Label = func(i, k int) string { return h.Rows[i].Name + ", " + measures[k] }
-	for i, measure := range measures { // their names are wider than the cells
-		number := strconv.Itoa(i + 1)
-		h.Columns, numbered = append(h.Columns, chart.Side{Name: number}), append(numbered, number+" "+measure)
-	}
-	for _, n := range shown {
-		row := slices.Repeat([]float64{math.NaN()}, len(h.Columns))
-		for _, m := range n.Measures {
-			if m.Bets > 0 {
-				row[slices.Index(measures, m.Measure)] = m.Ratio
-			}
-		}
-		h.Rows, h.At = append(h.Rows, chart.Side{Name: n.Name}), append(h.At, row)
-	}
-	drawn, height, ok := chart.DrawMaps(h)
-	if !ok {
-		return nil
-	}
-	d := chart.Drawing{Title: "Nodes and measures: times as long as the peers'", Table: j.slowTable()}
-	d.Description = fmt.Sprintf("The slowest %d of %d judged nodes, those that are named first. 1.00 is as fast as the peers. The measures are %s.",
-		len(shown), len(nodes), strings.Join(numbered, ", "))
-	d.SVG = chart.Frame(d, "", height, drawn)
-	return []chart.Drawing{d}
 }

@@ -59,6 +59,14 @@ type measureInfo struct {
 	higher     bool // is better
 }
 
+// better is the direction in which the measure is better.
+func (m *measureInfo) better() string {
+	if m.higher {
+		return result.Higher
+	}
+	return result.Lower
+}
+
 // log returns the log of a time, or the negative one of a rate: less is better.
 func (f figure) log() float64 {
 	if f.of.higher {

@@ -129,7 +129,7 @@ func (j *Judgement) reasons() (nodes []string, reasons map[string]string) {
 		if s.Part != "" {
 			where = " (" + s.Part + ")"
 		}
-		add(s.Node, s.Measure+" "+slower(s.Ratio)+where)
+		add(s.Node, s.words()+where)
 	}
 	return nodes, reasons
 }
@@ -152,7 +152,7 @@ func drainBy(line func(node, reason string) string) func(*Judgement, io.Writer) 
 
 // prometheus writes the judgement in the text exposition format, for node_exporter's textfile collector.
 func (j *Judgement) prometheus(w io.Writer) error {
-	slow := metrics.Metric{Name: "gorun_fleet_slow_ratio", Help: "Of a node that is named: how many times as long as its peers' its time is.", Labels: []string{"node", "measure"}}
+	slow := metrics.Metric{Name: "gorun_fleet_slow_ratio", Help: "Of a node that is named: its time divided by its peers', or their rate divided by its own.", Labels: []string{"node", "measure"}}
 	for _, s := range j.Slow {
 		slow.Points = append(slow.Points, metrics.Point{Labels: []string{s.Node, s.Measure}, Value: s.Ratio})
 	}

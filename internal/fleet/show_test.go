@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/term"
+	"gorun/internal/result"
 )
 
 // shown shows a judgement in a format.
@@ -37,12 +38,19 @@ func TestAnswer(t *testing.T) {
 	}
 	require.Len(t, texts, 3)
 	assert.Regexp(t, `^2 of 21 nodes are slower than others like them by more than 2%: n3 \(latency (19|20)(\.\d)?% slower\), n7 \(latency [56]\.\d% slower\)$`, texts[0])
-	assert.Equal(t, "At most 5% of the names are expected to be false", texts[1])
+	assert.Equal(t, "At most 5% of such names are expected to be false", texts[1])
 	assert.Equal(t, "Nodes: 20 judged, 1 never reported", texts[2])
 
 	few := judgeDir(t, fleetOf(20, 3).slowed(3, "latency", 1.2).write(t), options())
-	assert.Equal(t, "No node is known to be slower than others like it by more than 2%, of 20 nodes", few.Answer()[0].Text)
-	assert.Equal(t, "No node has more than 3 visits that count so far, and a single slow one is named after 12 at the earliest", few.Answer()[1].Text)
+	assert.Equal(t, "Of 20 nodes, none is certain to be slower than others like it by more than 2%", few.Answer()[0].Text)
+	assert.Equal(t, "Too few visits yet: a slow node needs at least 12 that count, and no node has more than 3", few.Answer()[1].Text)
+
+	soon := judgeDir(t, fleetOf(20, 9).slowed(3, "latency", 1.2).write(t), options())
+	near := `^Nearest: n3 \(latency (19|20)(\.\d)?% slower\), e-value \d+\.\d of 800; about \d more visits$`
+	assert.Regexp(t, near, soon.Answer()[2].Text)
+	for _, format := range []string{"table", "markdown", "html"} {
+		assert.Regexp(t, `(?s)Nearest: n3 .*Nearest to being named.*n3.*latency.*Not known to be slow`, shown(t, soon, format), format)
+	}
 
 	alone := judgeDir(t, fleetOf(1, 3).write(t), options())
 	assert.Equal(t, "No node was judged: a node needs others like it, visited in the same 1 h", alone.Answer()[0].Text)
@@ -77,6 +85,26 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 3, slow)
+}
+
+// The map has the names of nodes and measures. A cell of a rate has less of it where the node is slower.
+func TestMap(t *testing.T) {
+	m := fleetOf(5, 3)
+	m.figure = func(node, _ int, measure string) float64 {
+		if node == 4 && measure == "latency" {
+			return 150
+		}
+		return 200
+	}
+	m.change = func(_, _ int, lines []Line) []Line {
+		lines[2].Measure.Better, lines[2].Measure.Unit = result.Higher, "B/s"
+		return lines
+	}
+	svg := judgeDir(t, m.write(t), options()).drawings()[0].SVG
+	for _, text := range []string{">n4</text>", ">compute-one</text>", ">latency</text>", "n4, latency: 25% less<", ">0.75</text>", "n4, compute-one: 0.0%<", ">equal</text>"} {
+		assert.Contains(t, svg, text)
+	}
+	assert.NotContains(t, svg, "1.33")
 }
 
 // The lines that drain nodes are a shell's, one for each node, with all reasons.

@@ -39,7 +39,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Example: "  gorun memory\n  gorun memory --op triad --stores nontemporal --on cpu,node\n  gorun memory --loaded --svg curve.svg",
 		Matrix:  "  gorun matrix memory --pages 4k,thp --op read --on node",
 	},
-	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 60},
+	Sampling: experiment.Sampling{Samples: 3, Warmup: 1, Budget: 20},
 	Place:    experiment.Here,
 	Compared: perKiB.Name,
 	RowHint:  "give --op, --stores, --on and --mem one value each",
@@ -101,7 +101,7 @@ func opNames() (names []string) {
 }
 
 // defaultPauses are the turns of an empty loop after each KiB, from no load to all that there can be.
-const defaultPauses = unloaded + ",10000,2000,500,200,100,50,20,5,0"
+const defaultPauses = unloaded + ",2000,500,100,20,0"
 
 // leastBuffer is the default size of an array where no cache is known.
 const leastBuffer = 64 << 20

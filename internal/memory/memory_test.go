@@ -13,9 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
+	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/linux"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/tests"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
@@ -245,4 +248,16 @@ func TestDisassembly(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The latencies of the answer have the unit of the table, and no claim: few samples are no comparison.
+func TestLoadedAnswer(t *testing.T) {
+	made := func(pause *uint64, rate, ns float64) row {
+		return row{
+			Figures: Figures{Pause: pause, Threads: 1}, bandwidth: table.Spread{Median: rate, Unit: column.BytesPerSecond},
+			latency: table.Spread{Median: ns, Unit: column.Nanoseconds},
+		}
+	}
+	statements := loaded([]row{made(nil, 0, 162), made(new(uint64(500)), 3e9, 1200), made(new(uint64(0)), 9e9, 450)})
+	assert.Equal(t, "A read takes 0.162 µs without load, and 0.450 µs while 1 CPU reads 9.00 GB/s.", view.Sentences(statements))
 }

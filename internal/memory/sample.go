@@ -26,7 +26,7 @@ type Figures struct {
 	Stores   string   `json:"stores" figure:",csv=2,key=stores" is:"The kind of stores."`
 	On       string   `json:"on" figure:",csv=3,key=on" is:"Where the threads ran."`
 	Mem      string   `json:"mem" figure:",csv=4,key=mem" label:"memory" is:"Where the memory was."`
-	Pause    *uint64  `json:"pause,omitempty" figure:"number,csv=5,key=pause" is:"The turns of an empty loop after each KiB that a loading thread read."`
+	Pause    *uint64  `json:"pause,omitempty" figure:"count,csv=5,key=pause" label:"pause in turns" is:"The turns of an empty loop after each KiB that a loading thread read."`
 	Threads  int      `json:"threads" figure:"count,verbose" is:"The threads that read or wrote."`
 	CPUs     string   `json:"cpu_list" figure:",hidden" is:"The CPUs of these threads."`
 	Buffer   uint64   `json:"buffer_bytes" figure:"B,verbose" label:"an array" is:"The size of each array."`

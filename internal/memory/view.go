@@ -87,17 +87,25 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	return []view.Statement{{Text: text + "."}}
 }
 
-// loaded compares the latency of the row with the least load with that under the most.
+// loaded has the latency of the row with the least load and that under the most, in the unit of the table. A few samples are no comparison.
 func loaded(rows []row) []view.Statement {
 	least, most := slices.MinFunc(rows, byBandwidth), slices.MaxFunc(rows, byBandwidth)
-	time := func(r row) string { return table.Format(column.Nanoseconds, r.latency.Median) }
+	var latencies []float64
+	for _, r := range rows {
+		latencies = append(latencies, r.latency.Median/1e9)
+	}
+	show := units.CommonUnit(latencies)
+	time := func(r row) string { return show(r.latency.Median / 1e9) }
 	text := "A read takes " + time(least)
 	if least.bandwidth.Median == 0 {
 		text += " without load"
 	}
 	if most.bandwidth.Median > least.bandwidth.Median {
-		text += fmt.Sprintf(", and %s (%.2f × as long) while %s read %s", time(most), most.latency.Median/least.latency.Median,
-			units.Things(most.Threads, "CPU"), rate(most.bandwidth.Median))
+		read := "read"
+		if most.Threads == 1 {
+			read = "reads"
+		}
+		text += fmt.Sprintf(", and %s while %s %s %s", time(most), units.Things(most.Threads, "CPU"), read, rate(most.bandwidth.Median))
 	}
 	return []view.Statement{{Text: text + "."}}
 }
@@ -125,7 +133,7 @@ func curve(run *result.Run) (d chart.Drawing, drawn bool) {
 		return d, false
 	}
 	d = chart.Drawing{Title: "Latency under load", Table: table.Table{Name: "loaded", Title: "Medians over the samples, and their ranges"}}
-	d.Table.Add("memory", "pause", "bandwidth", "latency")
+	d.Table.Add("memory", "pause in turns", "bandwidth", "latency")
 	panel := chart.Panel{Title: "ns a read", Unit: "ns"}
 	for _, r := range rowsOf(term.Clean(run)) {
 		x, ns := r.bandwidth.Median/1e9, r.latency

@@ -30,11 +30,12 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"A move lasts until the thread runs on the other CPU, less the time of a call that moves nothing. The refill is how\n" +
 			"much longer the first passes over the working set take after a move than passes on the same CPU before the moves.",
 		Example: "  gorun migrate\n" +
+			"  gorun migrate --working-set all --budget 2m\n" +
 			"  gorun migrate --relation same-cpu,cross-node --working-set 1MiB\n" +
 			"  gorun migrate --every 100us,1ms,10ms --working-set 256KiB\n" +
 			"  gorun matrix migrate --access sequential,random,chase --relation same-llc --working-set 256KiB",
 	},
-	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 120, Compares: true},
+	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 20, Compares: true},
 	Place:    experiment.Here,
 	RowHint:  "give --relation, --working-set and --every one value each",
 	Compared: perAccess.Name,
@@ -71,7 +72,7 @@ type flags struct {
 }
 
 const (
-	all = "all" // relations
+	all = "all" // relations, or sizes
 
 	leastEvery = 10 * time.Microsecond // a move alone takes some microseconds
 	mostEvery  = time.Hour
@@ -84,8 +85,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	experiment.Parsed(set, &f.every, &f.times, "every", "1ms", "`times` between two moves, by commas", parseTimes)
 	set.IntVar(&f.moves, "moves", 40, "moves in a sample")
 	experiment.Parsed(set, &f.workingSet, &f.sizes, "working-set", "",
-		"`sizes` of the memory that the thread goes through, by commas (default: half of the L1, half of the L2,\n"+
-			"half of a core's share of the last-level cache, and twice that cache)", bytesize.ParseList)
+		"`sizes` of the memory that the thread goes through, by commas (default: half of the L2, and half of a core's\n"+
+			"share of the last-level cache); "+all+": half of the L1, and twice the last-level cache, too", parseSizes)
 	set.Choice(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(csrc.MemoryAccesses(), ", ")+
 		"; chase only reads, so that both CPUs' caches\ncan keep what they have", csrc.MemoryAccesses())
 	set.StringVar(&f.memNode, "mem-node", "",
@@ -94,6 +95,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Moves", "relation", "every", "moves")
 	set.Group("Memory", "working-set", "access", "mem-node")
 	set.Complete("relation", append(relationNames(), all))
+	set.Complete("working-set", []string{all})
 	experiment.Bound(set, &f.moves, "moves", 1, mostMoves)
 }
 

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -94,13 +95,13 @@ func TestResolveBaselines(t *testing.T) {
 	assert.Equal(t, "1MiB", r.Cells[1].Name, "as in a matrix of relations, whose rows are compared by name")
 }
 
-// The default working sets are of the caches, each once and in whole pages; the largest needs room in memory.
+// The working sets are of the caches, each once and in whole pages; the largest needs room in memory. By default they are of two caches.
 func TestSizes(t *testing.T) {
 	for host, want := range map[string]string{ // captured machines have their last caches alone
 		"epyc-2p-nps4": "8MiB,64MiB",
 		"qemu-nol3":    "2MiB,8MiB",
 	} {
-		r, err := resolve(t, machine(t, host))
+		r, err := resolve(t, machine(t, host), "--working-set", "all")
 		require.NoError(t, err)
 		assert.Equal(t, want, r.Spec.(*spec).WorkingSet, host)
 	}
@@ -114,20 +115,24 @@ func TestSizes(t *testing.T) {
 		files["sys/devices/system/cpu/cpu0/cache/index"+name] = &fstest.MapFile{Data: []byte(text + "\n")}
 	}
 	m.Root = files
-	r, err := resolve(t, m)
+	r, err := resolve(t, m, "--working-set", "all")
 	require.NoError(t, err)
 	assert.Equal(t, "24KiB,1MiB,12MiB,98324KiB", r.Spec.(*spec).WorkingSet)
 	files["proc/meminfo"].Data = []byte("MemAvailable: 300000 kB\n")
-	r, err = resolve(t, m)
+	r, err = resolve(t, m, "--working-set", "all")
 	require.NoError(t, err)
 	assert.Equal(t, "24KiB,1MiB,12MiB", r.Spec.(*spec).WorkingSet)
 	assert.Equal(t, "no-beyond", r.Warnings[0].Code)
-	files["sys/devices/system/cpu/cpu0/cache/index3/size"].Data = []byte("4096K\n")
 	r, err = resolve(t, m)
+	require.NoError(t, err)
+	assert.Equal(t, "1MiB,12MiB", r.Spec.(*spec).WorkingSet)
+	assert.NotContains(t, fmt.Sprint(r.Warnings), "no-beyond")
+	files["sys/devices/system/cpu/cpu0/cache/index3/size"].Data = []byte("4096K\n")
+	r, err = resolve(t, m, "--working-set", "all")
 	require.NoError(t, err)
 	assert.Equal(t, "24KiB,1MiB,8MiB", r.Spec.(*spec).WorkingSet, "each size once")
 	m.Root = fstest.MapFS{}
-	r, err = resolve(t, m)
+	r, err = resolve(t, m, "--working-set", "all")
 	require.NoError(t, err)
 	assert.Equal(t, "16KiB,512KiB,64MiB", r.Spec.(*spec).WorkingSet)
 	assert.Equal(t, "no-caches", r.Warnings[0].Code)

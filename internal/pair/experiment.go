@@ -21,8 +21,11 @@ import (
 	"gorun/internal/topology"
 )
 
+// compared is the title of a comparison of pairs.
+const compared = "CPUs of two processes"
+
 // severalBudget is the default --budget with --auto, in seconds.
-const severalBudget = 60
+const severalBudget = 20
 
 // Experiment is `gorun pair`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
@@ -47,7 +50,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"precision": "with --auto: width of the interval at which a pair is sampled enough",
 			"margin":    "with --auto: differences up to this size do not matter",
 			"samples": "samples to take; a number given here is not cut by the default budget\n" +
-				"(with --auto, of each pair; by default as many as are needed within --budget, 1m)",
+				"(with --auto, of each pair; by default as many as are needed within --budget, 20s)",
 		},
 	},
 	Place:      experiment.Started,
@@ -188,7 +191,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	if measured > 1 {
 		r.Schedule.Order, r.Schedule.Open = matrix.RandomBlocks, true
-		r.Schedule.Title, r.Schedule.Compared = "CPUs of two processes", perLoop.Name
+		r.Schedule.Title, r.Schedule.Compared = compared, perLoop.Name
 	}
 	r.Spec = spec
 	r.Placement = "a process pinned to each CPU of the pair"

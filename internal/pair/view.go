@@ -3,6 +3,7 @@ package pair
 import (
 	"fmt"
 
+	"gorun/internal/catalog"
 	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/render/view"
@@ -16,10 +17,15 @@ var shown = experiment.View{
 	Options: []string{"work", "loops", "array_bytes"},
 }
 
-// tables are those of any experiment and, of a single pair, the two processes and their intervals.
+// tables are those of any experiment, with what the processes do, and, of a single pair, the two processes and their intervals.
 func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
 	if len(run.Cells) > 0 || len(tables) == 0 {
+		for i := range tables {
+			if run.Matrix != nil && run.Matrix.Title == compared && tables[i].Title == compared && len(run.Samples) > 0 {
+				tables[i].Title += does(&run.Samples[0])
+			}
+		}
 		return tables
 	}
 	samples := view.Summarised(run.Samples)
@@ -32,7 +38,21 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 	if processes.Title = "The two processes (" + figures.Relation + ")"; len(run.Samples) > 1 {
 		processes.Title += fmt.Sprintf(" in sample %d", last.Index)
 	}
+	processes.Title += does(last)
 	return append(tables, processes, intervalsTable(figures.Intervals))
+}
+
+// does says what each process of a sample does.
+func does(s *result.Sample) string {
+	f, ok := result.Typed[Figures](s)
+	if !ok {
+		return ""
+	}
+	work, err := catalog.Find(Works, "work", f.Work)
+	if err != nil { // of another gorun
+		return ""
+	}
+	return ", each of which " + work.Usage
 }
 
 // processesTable has the figures of `time -p` of each process, and how much of a CPU it had.

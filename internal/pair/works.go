@@ -11,15 +11,15 @@ import (
 // Works lists the works of a pair's processes, the default first.
 var Works = csrc.Works[:]
 
-// defaultLoops take about 0.2 s in each process, on two CPUs and on one. Two processes on one CPU wake each other
+// defaultLoops take about 0.1 s in each process, on two CPUs and on one. Two processes on one CPU wake each other
 // without an interrupt to another CPU, but with shared memory they pass the turn only by giving up the CPU: after 20
 // µs if sched_yield(2) does that, otherwise after a time slice of some milliseconds.
 var defaultLoops = map[string]struct{ apart, sameCPU uint64 }{
-	"syscall":        {1_000_000, 1_000_000},
-	"spin":           {100_000_000, 100_000_000},
-	"sum":            {300_000_000, 300_000_000},
-	"pingpong-pipe":  {2_000, 50_000},
-	"pingpong-futex": {2_000, 50_000},
+	"syscall":        {500_000, 500_000},
+	"spin":           {50_000_000, 50_000_000},
+	"sum":            {150_000_000, 150_000_000},
+	"pingpong-pipe":  {1_000, 25_000},
+	"pingpong-futex": {1_000, 25_000},
 	"pingpong-shm":   {500_000, 500},
 }
 

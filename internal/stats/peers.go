@@ -168,6 +168,16 @@ func (p *Peers) E(node string) float64 {
 	return 1
 }
 
+// More returns the number of further bets after which the node's e-value reaches e, if they are like those so far: the same bets again,
+// in their order. e is at most the square of the e-value that it has, so that it is reached.
+func (p *Peers) More(node string, e float64) (bets int) {
+	n := p.bets[node]
+	for purse := n.purse; purse.wealth() < e; bets++ {
+		purse.bet(n.bets[bets%len(n.bets)].payoff(1, p.shift))
+	}
+	return bets
+}
+
 // Ratio returns the node's typical ratio to its peers: the Hodges-Lehmann estimate of its log ratios to their medians. It is 1
 // without bets.
 func (p *Peers) Ratio(node string) float64 {

@@ -6,12 +6,16 @@
 #
 # Slurm decides on which node a task runs: a node that was busy may be left out, and another be visited twice. The next night is
 # another chance, and judge counts one visit of a node in a slot. A task that is requeued begins a new file.
+#
+# The errors of a node are in gorun-fleet-NODE.err, in the directory in which sbatch was run. It is empty if there was none.
 #SBATCH --job-name=gorun-fleet
 #SBATCH --nodes=1
 #SBATCH --exclusive
 #SBATCH --requeue
 #SBATCH --time=00:02:00
 #SBATCH --output=/dev/null
+#SBATCH --error=gorun-fleet-%N.err
+#SBATCH --open-mode=append
 set -euo pipefail
 
 out=${GORUN_VISITS:-/shared/visits} # a directory that all nodes write to, and

@@ -66,7 +66,7 @@ func CPUStrip(all []view.Measured) (Drawing, bool) {
 		f.Table.Rows = append(f.Table.Rows, table.Row{Values: []table.Value{table.Count(cpu)}})
 	}
 	cell := min(mapCell, innerWidth/float64(len(cpus)))
-	scale := heatScale{0, 100}
+	scale := heatScale{lo: 0, hi: 100}
 	drawn := make([]row, len(rows))
 	for i, r := range rows {
 		f.Table.Add(r.Name)

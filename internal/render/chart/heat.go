@@ -19,8 +19,13 @@ type Heat struct {
 	Rows, Columns []Side
 	At            [][]float64 // by row and column; NaN: not known
 	Pairs         bool        // rows and columns are the same things: one by itself has no figure
+	Slanted       bool        // the names of the columns are words, which are wider than the cells
 	// Label says whose figure a cell is; nil: the names of its row and its column.
 	Label func(i, j int) string
+	// Ratios: the figures are ratios of times, and the scale is around 1, with an end on each side. Words then say what a cell shows, and
+	// what it means.
+	Ratios bool
+	Words  func(i, j int) (cell, meaning string)
 }
 
 // Side is a row or a column of a heat map. Those of a group are next to each other, and so are those of a part of it.
@@ -45,7 +50,7 @@ func (h *Heat) absent(i, j int) bool { return h.Pairs && i == j }
 type shade struct {
 	xterm int    // of the 256 colours of terminals
 	Web   string // as CSS has it
-	Ink   string // of text on it: "white", "black"
+	Ink   string // of text on it: "white", "black", "currentColor"
 }
 
 // Shades go from the least figure to the greatest along viridis (van der Walt and Smith, matplotlib 2.0): its lightness
@@ -63,6 +68,29 @@ var Shades = [...]shade{
 	{226, "#fde725", "black"},
 }
 
+// ratioShades go from faster to slower, blue and orange of Okabe and Ito, which all readers can tell apart. The page shows through: what
+// is like the others is not coloured, on a light and on a dark page.
+var ratioShades = [...]shade{
+	{Web: ratioWeb(faster, 1), Ink: "black"},
+	{Web: ratioWeb(faster, .7), Ink: "black"},
+	{Web: ratioWeb(faster, .4), Ink: "currentColor"},
+	{Web: ratioWeb(faster, .2), Ink: "currentColor"},
+	{Web: ratioWeb(slower, 0), Ink: "currentColor"},
+	{Web: ratioWeb(slower, .2), Ink: "currentColor"},
+	{Web: ratioWeb(slower, .4), Ink: "currentColor"},
+	{Web: ratioWeb(slower, .7), Ink: "black"},
+	{Web: ratioWeb(slower, 1), Ink: "black"},
+}
+
+const (
+	faster = "86,180,233"
+	slower = "230,159,0"
+	// mostRatio is where the scale of ratios ends: it is the same in all pictures, and the middle shade has differences up to 2.5%.
+	mostRatio = 1.25
+)
+
+func ratioWeb(rgb string, opacity float64) string { return fmt.Sprintf("rgba(%s,%.1g)", rgb, opacity) }
+
 // Terminal is the shade as a background, with its ink.
 func (s shade) Terminal() term.Colour {
 	ink := 231
@@ -74,11 +102,21 @@ func (s shade) Terminal() term.Colour {
 
 // heatScale gives figures their shades, by equal ratios: between the threads of a core and those of two nodes there are
 // powers of ten. From 0 on, it goes by equal differences.
-type heatScale struct{ lo, hi float64 }
+type heatScale struct {
+	lo, hi float64
+	ratios bool // around 1
+}
+
+func (s heatScale) shades() []shade {
+	if s.ratios {
+		return ratioShades[:]
+	}
+	return Shades[:]
+}
 
 // scaleOf is the range of all figures of some maps; false where there is none.
 func scaleOf(maps ...*Heat) (s heatScale, ok bool) {
-	s = heatScale{math.Inf(1), math.Inf(-1)}
+	s = heatScale{lo: math.Inf(1), hi: math.Inf(-1)}
 	for _, h := range maps {
 		for _, x := range slices.Concat(h.At...) {
 			if !math.IsNaN(x) {
@@ -86,7 +124,10 @@ func scaleOf(maps ...*Heat) (s heatScale, ok bool) {
 			}
 		}
 	}
-	return s, s.lo <= s.hi
+	if ok = s.lo <= s.hi; ok && maps[0].Ratios {
+		s = heatScale{1 / mostRatio, mostRatio, true}
+	}
+	return s, ok
 }
 
 // level is the index of a figure's shade; -1 if it is not known.
@@ -100,13 +141,13 @@ func (s heatScale) level(x float64) int {
 		if s.lo > 0 {
 			place = math.Log(x/s.lo) / math.Log(s.hi/s.lo)
 		}
-		return max(0, min(len(Shades)-1, int(place*float64(len(Shades)))))
+		return max(0, min(len(s.shades())-1, int(max(0, min(1, place))*float64(len(s.shades())))))
 	}
 }
 
 // from is the least figure of a level.
 func (s heatScale) from(level int) float64 {
-	part := float64(level) / float64(len(Shades))
+	part := float64(level) / float64(len(s.shades()))
 	if s.lo <= 0 {
 		return s.lo + part*(s.hi-s.lo)
 	}

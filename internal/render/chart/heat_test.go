@@ -67,14 +67,20 @@ func TestHeatText(t *testing.T) {
 }
 
 func TestHeatScale(t *testing.T) {
-	s := heatScale{10, 1000}
+	s := heatScale{lo: 10, hi: 1000}
 	assert.Equal(t, 0, s.level(10))
 	assert.Equal(t, len(Shades)/2, s.level(100.001), "equal ratios are equal steps")
 	assert.Equal(t, len(Shades)-1, s.level(1000))
 	assert.Equal(t, len(Shades)-1, s.level(2000))
 	assert.InDelta(t, 100, s.from(len(Shades)/2), 1e-9)
-	assert.Equal(t, 0, heatScale{5, 5}.level(5))
-	assert.Equal(t, len(Shades)/2, heatScale{0, 5}.level(2.5), "from 0 on, equal differences are")
+	assert.Equal(t, 0, heatScale{lo: 5, hi: 5}.level(5))
+	assert.Equal(t, len(Shades)/2, heatScale{lo: 0, hi: 5}.level(2.5), "from 0 on, equal differences are")
+
+	ratios, ok := scaleOf(&Heat{Ratios: true, At: [][]float64{{1, 1.01}}})
+	require.True(t, ok)
+	for ratio, level := range map[float64]int{1: 4, 1.02: 4, 0.98: 4, 1.04: 5, 0.96: 3, 1.3: 8, 100: 8, 0.5: 0, math.MaxFloat64: 8} {
+		assert.Equal(t, level, ratios.level(ratio), "%v: the scale is around 1, and the same whatever the figures are", ratio)
+	}
 }
 
 // Whoever sees no colours sees the order: the scales only get lighter, and text stands out on them (WCAG 2: 3 to 1 for

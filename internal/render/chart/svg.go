@@ -76,23 +76,30 @@ func Drawable(figures ...float64) bool {
 }
 
 // drawScale is a legend of the shades: a figure stands where one begins, and the last one where the last ends. Of a
-// single figure there is one shade.
+// single figure there is one shade. Of ratios, words say what the ends are.
 func drawScale(s heatScale, unit string, x, y int) string {
 	const step = 36
-	shades := len(Shades)
+	shades := len(s.shades())
 	if !(s.hi > s.lo) {
 		shades = 0
 	}
 	labels := make([]string, shades+1)
 	longest := 0
 	for level := range labels {
-		labels[level] = units.Digits(s.from(level))
+		if labels[level] = units.Digits(s.from(level)); s.ratios {
+			labels[level] = ""
+		}
 		longest = max(longest, len(labels[level]))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, snipped(unit, 44, 6))
 	for i := range max(1, shades) {
-		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, Shades[i].Web)
+		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, s.shades()[i].Web)
+	}
+	if s.ratios {
+		fmt.Fprintf(&b, `<path fill="none" stroke="currentColor" stroke-width=".5" opacity=".5" d="M%d %dh%dv10h-%[3]dz"/>`+
+			`<g font-size="10"><text x="%[1]d" y="%[4]d">faster by 20%% or more</text><text x="%[5]d" y="%[4]d" text-anchor="middle">equal</text>`+
+			`<text x="%[6]d" y="%[4]d" text-anchor="end">slower by 25%% or more</text></g>`, x, y, shades*step, y+22, x+shades*step/2, x+shades*step)
 	}
 	b.WriteString(`<g font-size="10" text-anchor="middle">`)
 	every := 1 + 6*longest/step

@@ -28,14 +28,18 @@ func DrawMaps(maps ...*Heat) (drawn string, height int, ok bool) {
 	}
 	const gap = 16
 	labels, columns, groups := 26, 0, 0 // labels: the room for the names of rows and columns, and of groups
+	slanted := 0                        // the room for names of columns, up and to the right
 	for _, h := range maps {
 		labels, columns = max(labels, 6*longestName(h.Rows)+8), max(columns, len(h.Columns))
+		if h.Slanted {
+			slanted = max(slanted, int(6*math.Sqrt2/2*float64(longestName(h.Columns))))
+		}
 		if grouped(h.Rows) || grouped(h.Columns) {
 			groups = 18
 		}
 	}
 	labels += groups
-	cell := min(mapCell, float64(innerWidth-labels)/float64(columns))
+	cell := min(mapCell, float64(innerWidth-labels-slanted)/float64(columns))
 	width := labels + int(cell*float64(columns))
 	across := max(1, (innerWidth+gap)/(width+gap))
 	var b strings.Builder
@@ -44,7 +48,7 @@ func DrawMaps(maps ...*Heat) (drawn string, height int, ok bool) {
 		if i%across == 0 {
 			y, tallest = y+tallest, 0
 		}
-		x, top := margin+i%across*(width+gap), y
+		x, top := margin+i%across*(width+gap), y+slanted-min(slanted, labels)/2
 		if h.Title != "" {
 			fmt.Fprintf(&b, `<text x="%d" y="%d" font-weight="600">%s</text>`+"\n", x+labels, y+12, snipped(h.Title, float64(width-labels), 6.2))
 			top += 18
@@ -65,7 +69,11 @@ func drawMap(h *Heat, scale heatScale, cell float64) (drawn string, height int) 
 	}
 	wide, high := float64(len(h.Columns))*cell, float64(len(h.Rows))*tall
 	letters := max(2, longestName(h.Rows), longestName(h.Columns))
-	columns := svgSide(h.Columns, cell, float64(6*letters+3), `<text x="%.4g" y="-5" text-anchor="middle">%s</text>`,
+	name, room := `<text x="%.4g" y="-5" text-anchor="middle">%s</text>`, float64(6*letters+3)
+	if h.Slanted {
+		name, room = `<text transform="translate(%.4g -5) rotate(-45)">%s</text>`, 14
+	}
+	columns := svgSide(h.Columns, cell, room, name,
 		`<text x="%.4g" y="-21" text-anchor="middle" font-weight="600">%s</text>`, "M%.4g 0v"+fmt.Sprintf("%.4g", high))
 	rows := svgSide(h.Rows, tall, 12, `<text x="-5" y="%.4g" dy="3.5" text-anchor="end">%s</text>`,
 		`<text x="-27" y="%.4g" dy="4" text-anchor="end" font-weight="600">%s</text>`, "M0 %.4gh"+fmt.Sprintf("%.4g", wide))
@@ -76,7 +84,7 @@ func drawMap(h *Heat, scale heatScale, cell float64) (drawn string, height int) 
 // of one shade are one stroke, which takes about nine bytes, so that 256 CPUs of noise stay far below 1 MB.
 func svgCells(h *Heat, scale heatScale, cell, tall float64) string {
 	each := cell >= 3 && len(h.Rows)*len(h.Columns) <= mapCells*mapCells
-	var shaded [len(Shades)]strings.Builder
+	shaded := make([]strings.Builder, len(scale.shades()))
 	var unknown, figures strings.Builder
 	for i, row := range h.At {
 		for j := 0; j < len(row); {
@@ -89,11 +97,14 @@ func svgCells(h *Heat, scale heatScale, cell, tall float64) string {
 				fmt.Fprintf(&unknown, `<path d="M%d.4 %d.5h.2"><title>%s: not known</title></path>`+"\n", from, i, about)
 			case level < 0:
 			case each:
-				fmt.Fprintf(&shaded[level], `<path d="M%d %d.5h1"><title>%s: %s %s</title></path>`+"\n", from, i, about,
-					units.Tenths(row[from]), h.Unit)
-				if shown := inCell(row[from], cell); shown != "" {
+				shown, meaning := inCell(row[from], cell), units.Tenths(row[from])+" "+h.Unit
+				if h.Ratios {
+					shown, meaning = h.Words(i, from)
+				}
+				fmt.Fprintf(&shaded[level], `<path d="M%d %d.5h1"><title>%s: %s</title></path>`+"\n", from, i, about, meaning)
+				if shown != "" && fits(shown, cell) {
 					fmt.Fprintf(&figures, `<text x="%.4g" y="%.4g" fill="%s">%s</text>`, (float64(from)+.5)*cell, (float64(i)+.5)*tall+4,
-						Shades[level].Ink, shown)
+						scale.shades()[level].Ink, shown)
 				}
 			default:
 				fmt.Fprintf(&shaded[level], "M%d %d.5h%d", from, i, j-from)
@@ -101,7 +112,7 @@ func svgCells(h *Heat, scale heatScale, cell, tall float64) string {
 		}
 	}
 	b := fmt.Sprintf(`<g transform="scale(%.4g %.4g)" fill="none" shape-rendering="crispEdges">`+"\n", cell, tall)
-	for level, shade := range Shades {
+	for level, shade := range scale.shades() {
 		switch strokes := shaded[level].String(); {
 		case strokes == "":
 		case each:
@@ -117,7 +128,7 @@ func svgCells(h *Heat, scale heatScale, cell, tall float64) string {
 // inCell returns a figure as there is room for it in a cell; "": there is none, and the pointer and the table have it.
 func inCell(x, cell float64) string {
 	for _, shown := range []string{units.Digits(x), strconv.FormatFloat(x, 'f', 0, 64)} {
-		if cell >= 22 && 6.4*float64(len(shown)) <= cell {
+		if fits(shown, cell) {
 			return shown
 		}
 		if x < 1 {
@@ -126,6 +137,8 @@ func inCell(x, cell float64) string {
 	}
 	return ""
 }
+
+func fits(shown string, cell float64) bool { return cell >= 22 && 6.4*float64(len(shown)) <= cell }
 
 // svgSide draws what belongs to the rows of a map, or to its columns: their names, as many as there is room for, those of groups, and
 // lines where groups and their parts begin. Each has a format of its own, with the place along the side.
