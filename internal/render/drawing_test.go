@@ -20,15 +20,15 @@ import (
 
 // Of many samples, several have a bar, which never hides the longest.
 func TestSamplePanelsLosesNothing(t *testing.T) {
-	var many view.SeriesSet
+	many := view.SeriesSet{Unit: column.Seconds}
 	for i, n := range []int{10000, 5000} {
 		s := view.Series{Name: fmt.Sprint("cell ", i), Points: make([]view.Point, n)}
 		for k := range s.Points {
-			s.Points[k] = view.Point{At: float64(k), Seconds: 0.1 + 0.02*float64(k%2), Verdict: result.Valid}
+			s.Points[k] = view.Point{At: float64(k), Figure: 0.1 + 0.02*float64(k%2), Verdict: result.Valid}
 		}
 		many.Series = append(many.Series, s)
 	}
-	many.Series[0].Points[777].Seconds = 9
+	many.Series[0].Points[777].Figure = 9
 	f, ok := chart.SamplePanels(many)
 	require.True(t, ok)
 	samples, bars := 0, regexp.MustCompile(`<title>(\d+) samples?: `).FindAllStringSubmatch(f.SVG, -1)
