@@ -32,8 +32,10 @@ func TestNamed(t *testing.T) {
 // A cell that has no samples of the last rounds says why, and no other does.
 func TestSeriesEnd(t *testing.T) {
 	run := &result.Run{Matrix: &result.Matrix{}, Cells: []result.Cell{
-		{Name: "baseline"}, {Name: "soon", Verdict: &stats.Verdict{Kind: stats.Faster}},
-		{Name: "gone", Verdict: &stats.Verdict{Kind: stats.Invalid}}, {Name: "last", Verdict: &stats.Verdict{Kind: stats.Slower}},
+		{Name: "baseline"},
+		{Name: "soon", Verdict: &stats.Verdict{Kind: stats.Faster}},
+		{Name: "gone", Verdict: &stats.Verdict{Kind: stats.Invalid}},
+		{Name: "last", Verdict: &stats.Verdict{Kind: stats.Slower}},
 	}}
 	for round := range 3 {
 		for cell := range run.Cells {
