@@ -99,8 +99,8 @@ func forest(run *result.Run, what string) (Drawing, bool) {
 	f := Drawing{
 		Title: "Ratio to the baseline: " + what,
 		Description: fmt.Sprintf("The baseline is %s. The grey band is the margin of %s, within which a difference is none. A line is an "+
-			"interval that holds the ratio: green where the cell is better, red where it is worse, amber where that is not certain.", baseline,
-			units.Share(run.Matrix.Margin)),
+			"interval that holds the ratio (an arrow: it goes on): green where the cell is better, red where it is worse, amber where that is "+
+			"not certain.", baseline, units.Share(run.Matrix.Margin)),
 	}
 	f.Table.Title = "Ratio to the baseline, " + baseline + ", and the interval that holds it: " + what
 	f.Table.Add("cell")
