@@ -148,7 +148,7 @@ func mapBlock(run *result.Run, _ view.Options, opts term.Options) string {
 	if !ok || run.Matrix == nil || run.Matrix.Order.Design != result.Pairs {
 		return ""
 	}
-	return term.Title("Time of each process's sum in each trial, in ms", opts) + chart.HeatText(h, opts) +
+	return chart.HeatText(h, "Time of each process's sum in each trial", opts) +
 		term.Paragraph("  ", legend, opts.Columns()-2)
 }
 

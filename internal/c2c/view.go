@@ -133,7 +133,7 @@ func heatOf(pairs []Figures) *chart.Heat {
 // mapBlock returns the heat map, or where to find it if it is too wide.
 func mapBlock(run *result.Run, _ view.Options, opts term.Options) string {
 	pairs := measuredPairs(run.Samples)
-	block := chart.HeatText(heatOf(pairs), opts)
+	block := chart.HeatText(heatOf(pairs), "One way, by CPU", opts)
 	n := len(seats(pairs))
 	switch {
 	case len(pairs) == 0:
@@ -142,7 +142,6 @@ func mapBlock(run *result.Run, _ view.Options, opts term.Options) string {
 		return term.Paragraph("", fmt.Sprintf("A map of %d CPUs is too wide for this page: gorun report draws up to %d, and --format csv has"+
 			" every pair.", n, chart.MapLimit), opts.Columns())
 	}
-	block = opts.Paint(term.Bold, "One way, in ns, by CPU") + "\n" + block
 	if missing := n*(n-1)/2 - len(pairs); missing > 0 {
 		block += term.Paragraph("  ", fmt.Sprintf("%s without a good sample: ·", units.Things(missing, "pair")), opts.Columns()-2)
 	}

@@ -20,15 +20,15 @@ import (
 
 // Of many samples, several have a bar, which never hides the longest.
 func TestSamplePanelsLosesNothing(t *testing.T) {
-	var many view.SeriesSet
+	many := view.SeriesSet{Unit: column.Seconds}
 	for i, n := range []int{10000, 5000} {
 		s := view.Series{Name: fmt.Sprint("cell ", i), Points: make([]view.Point, n)}
 		for k := range s.Points {
-			s.Points[k] = view.Point{At: float64(k), Seconds: 0.1 + 0.02*float64(k%2), Verdict: result.Valid}
+			s.Points[k] = view.Point{At: float64(k), Figure: 0.1 + 0.02*float64(k%2), Verdict: result.Valid}
 		}
 		many.Series = append(many.Series, s)
 	}
-	many.Series[0].Points[777].Seconds = 9
+	many.Series[0].Points[777].Figure = 9
 	f, ok := chart.SamplePanels(many)
 	require.True(t, ok)
 	samples, bars := 0, regexp.MustCompile(`<title>(\d+) samples?: `).FindAllStringSubmatch(f.SVG, -1)
@@ -40,6 +40,35 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 	assert.Equal(t, 15000, samples)
 	assert.LessOrEqual(t, len(bars), 2000)
 	assert.Contains(t, f.SVG, "samples: 0.100 s … 9.000 s, median")
+}
+
+// Up to some hundred samples of a cell are marks; more are a density and boxes, with a caption. A cell that was not sampled to the end
+// says why.
+func TestManySamples(t *testing.T) {
+	for n, many := range map[int]bool{200: false, 301: true} {
+		set := view.SeriesSet{What: "rps", Of: "redis-server", Timed: true}
+		for i, name := range []string{"a", "b"} {
+			s := view.Series{Name: name, Ended: []string{"", "decided"}[i]}
+			for k := range n {
+				s.Points = append(s.Points, view.Point{Index: k, At: float64(k), Figure: 1000 + float64(k%7), Verdict: result.Valid})
+			}
+			set.Series = append(set.Series, s)
+		}
+		times, ok := chart.CellTimes(set)
+		require.True(t, ok)
+		panels, ok := chart.SamplePanels(set)
+		require.True(t, ok)
+		for _, f := range []chart.Drawing{times, panels} {
+			rendertest.Drawing(t, f)
+			assert.Contains(t, f.Title, ": the rps of redis-server")
+			assert.Contains(t, f.SVG, "median 1003 of "+strconv.Itoa(n))
+		}
+		assert.Equal(t, !many, strings.Contains(times.SVG, "<circle"))
+		assert.Equal(t, many, strings.Contains(times.Description, "The shape is"))
+		assert.Equal(t, many, strings.Contains(panels.SVG, "samples: 1000 … 1006, median"))
+		assert.Equal(t, many, strings.Contains(panels.Description, "Each box"))
+		assert.Equal(t, 1, strings.Count(panels.SVG, ">decided</text>"))
+	}
 }
 
 // busyRows are rows with a sample that says how busy CPUs were.

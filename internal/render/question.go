@@ -89,9 +89,12 @@ func variedFlags(run *result.Run) (flags []string) {
 	return flags
 }
 
-// Subject is what was run: the user's own command, or gorun's.
+// Subject is what was run: the user's own command or program, or gorun's.
 func (v Views) Subject(run *result.Run) string {
 	if of := v.Of(run.Experiment); of.Placed != nil {
+		if options, err := view.OptionsOf(run.Spec); err == nil && options.Text("program") != "" {
+			return view.Program(run) // it runs already
+		}
 		if command := of.Placed(run); command != "" {
 			return command
 		}
@@ -102,7 +105,7 @@ func (v Views) Subject(run *result.Run) string {
 	return "gorun " + run.Experiment
 }
 
-// joined names flags as they are given, and "the command" and "the benchmark", which are no flags.
+// joined names flags, and "the command" and "the benchmark", which are no flags.
 func joined(flags []string) string {
 	var words []string
 	for _, name := range flags {
@@ -111,7 +114,7 @@ func joined(flags []string) string {
 		case "command", "revision", "benchmark", "package", "cpu":
 			name = "the " + name
 		default:
-			name = "--" + name
+			name = view.FlagWords(name)
 		}
 		words = append(words, name)
 	}

@@ -9,6 +9,9 @@ import (
 	"gorun/internal/result"
 )
 
+// ratiosAnchor is that of the drawing of the verdicts.
+const ratiosAnchor = "ratios"
+
 // figuresOf returns the drawings of a report that apply to the run, in order: those of every run and those of its
 // experiment.
 func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
@@ -18,7 +21,7 @@ func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	cpus := func(run *result.Run) (chart.Drawing, bool) { return chart.CPUStrip(views.Shape(run).RowsOf(run)) }
 	return slices.Concat(
 		[]experiment.Drawing{
-			{Anchor: "ratios", Draw: chart.RatioForest},
+			{Anchor: ratiosAnchor, Draw: chart.RatioForest(views.Shape(run))},
 			{Anchor: "times", Draw: times},
 			{Anchor: "samples", Draw: panels},
 		},

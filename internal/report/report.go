@@ -66,6 +66,7 @@ type section struct {
 	Findings      []result.Finding
 	FindingsTitle string
 	Warnings      []result.Warning
+	Beside        *drawing // of the verdicts, next to their table
 	Figures       []drawing
 	Quality       []sheet
 	Environment   sheet
@@ -91,7 +92,7 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 	p := newPage(o.Version)
 	clean := make([]Input, len(inputs))
 	for i, in := range inputs {
-		clean[i] = Input{File: term.Clean(in.File), Run: term.Clean(in.Run), Ended: in.Ended}
+		clean[i] = Input{File: term.Clean(in.File), Run: view.Named(term.Clean(in.Run)), Ended: in.Ended}
 		if host := &clean[i].Run.Host; !o.Host {
 			host.Hostname, host.BootID, host.CommandLine = "", "", ""
 		}
@@ -170,7 +171,12 @@ func sectionOf(anchor string, in Input, views render.Views, several bool) sectio
 			continue
 		}
 		figure.Table.Name = cmp.Or(figure.Table.Name, f.Anchor)
-		s.Figures = append(s.Figures, drawingOf(anchor+"-"+f.Anchor, figure))
+		d := drawingOf(anchor+"-"+f.Anchor, figure)
+		if f.Anchor == ratiosAnchor {
+			s.Beside = &d
+			continue
+		}
+		s.Figures = append(s.Figures, d)
 	}
 	return s
 }

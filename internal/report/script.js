@@ -56,7 +56,7 @@ function filterCells(text) {
 	return [...named].filter(shown).length;
 }
 let filter;
-if (named.size > 2) {
+if (named.size > 8) {
 	const form = document.createElement("p"), label = document.createElement("label"), count = document.createElement("output");
 	filter = document.createElement("input");
 	form.className = "filter";

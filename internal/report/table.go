@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"gorun/internal/table"
 )
@@ -32,12 +31,15 @@ type line struct {
 
 // cell is a text, with its number at full precision.
 type cell struct {
-	Text  string
-	Value string // "": not a number
-	Class string
-	Range bool
-	More  []cell // further lines
+	Head                  string // of its column
+	Text                  string
+	Value                 string // "": not a number
+	Label, Verdict, Range bool
+	Lines                 []phrase // instead of the text
 }
+
+// phrase is a line of a cell, each in the colour of its own verdict.
+type phrase struct{ Text, Class string }
 
 // sheetOf returns a table as the page has it. Verdicts stand next to what they are about, so that a narrow page shows them.
 func sheetOf(t table.Table) sheet {
@@ -59,17 +61,13 @@ func sheetOf(t table.Table) sheet {
 	for i, row := range read.Rows {
 		l := line{Cell: t.Rows[i].Name}
 		for _, n := range order {
-			of := row[n]
-			c := cell{Text: of.Text, Value: of.Exact, Range: read.Columns[n].Range}
-			for k, phrase := range of.Words {
-				if one := (cell{Text: phrase.Text, Class: string(phrase.Tone)}); k == 0 {
-					c = one
-					if read.Columns[n].Title == table.VerdictTitle {
-						c.Class = strings.TrimSpace(c.Class + " verdict")
-					}
-				} else {
-					c.More = append(c.More, one)
-				}
+			of, column := row[n], read.Columns[n]
+			c := cell{
+				Head: column.Title, Text: of.Text, Value: of.Exact, Range: column.Range, Label: column.Label,
+				Verdict: column.Title == table.VerdictTitle,
+			}
+			for _, words := range of.Words {
+				c.Lines = append(c.Lines, phrase{words.Text, string(words.Tone)})
 			}
 			l.Cells = append(l.Cells, c)
 		}

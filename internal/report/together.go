@@ -39,7 +39,8 @@ func sideBySide(inputs []Input, shape view.Shape) (t table.Table, found []view.S
 	var columns []map[string]table.Value // by cell
 	for i, in := range inputs {
 		medians := map[string]table.Value{}
-		for _, s := range shape.Series(in.Run).Series {
+		set := shape.Series(in.Run)
+		for _, s := range set.Series {
 			median, ok := s.Median()
 			if !ok {
 				continue
@@ -47,7 +48,7 @@ func sideBySide(inputs []Input, shape view.Shape) (t table.Table, found []view.S
 			if runs[s.Name]++; runs[s.Name] == 1 {
 				order = append(order, s.Name)
 			}
-			medians[s.Name] = table.Seconds(median)
+			medians[s.Name] = set.Value(median)
 		}
 		t.Add(fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)))
 		columns = append(columns, medians)

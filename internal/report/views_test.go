@@ -356,7 +356,7 @@ func TestPictures(t *testing.T) {
 		{"c2c", "this run of gorun c2c has no good sample of a pair", c2c.Experiment.Picture.Draw},
 		{"contend", "no operation ran on different numbers of CPUs", contend.Experiment.Picture.Draw},
 		{"numa", "no row has a good sample", numa.Experiment.Picture.Draw},
-		{"matrix", "no cell has one", chart.MatrixSVG},
+		{"matrix", "no cell has one", chart.MatrixSVG(primes.Experiment.Shape(false))},
 	} {
 		run := copyOf(t, c.run)
 		require.NoError(t, c.draw(io.Discard, run))

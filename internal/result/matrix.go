@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
-	"gorun/internal/lazy"
 	"gorun/internal/stats"
 )
 
@@ -119,22 +117,8 @@ func (g Gate) String() string {
 	return text
 }
 
-// groupName matches the name of a group in the expression of --metric.
-var groupName = lazy.Regexp(`\(\?P?<(\w+)>`)
-
 // OfMatrix reports whether the run is one of gorun matrix: its cells are combinations of flags.
 func (r *Run) OfMatrix() bool { return len(r.Command) > 0 && r.Command[0] == "matrix" }
-
-// MetricName returns the name that the user gave to the figure that is compared, or MetricColumn.
-func (r *Run) MetricName() string {
-	if len(r.Cells) > 0 {
-		first, _, _ := strings.Cut(r.Cells[0].Flags[MetricColumn], "\n")
-		if name := groupName().FindStringSubmatch(first); name != nil {
-			return name[1]
-		}
-	}
-	return MetricColumn
-}
 
 // MaxRSS is the column of the peak memory.
 const MaxRSS = "max_rss_bytes"

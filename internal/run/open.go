@@ -48,7 +48,7 @@ func (d *driver) checkOutputs() error {
 // open opens every output, so that an output that cannot be written is an error before anything is measured, and the
 // sampler.
 func (d *driver) open(ctx context.Context) (err error) {
-	draw := chart.MatrixSVG
+	draw := chart.MatrixSVG(d.x.Shape(false))
 	if d.x.Picture != nil && !d.design {
 		draw = d.x.Picture.Draw
 	}

@@ -386,9 +386,7 @@ func (v Verdict) interval(e Effect) string {
 	if e == (Effect{}) {
 		return units.Unbounded
 	}
-	if v.Rate {
-		e = Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
-	}
+	e = v.Shown(e)
 	return v.changes().Interval(e.Lo, e.Hi)
 }
 

@@ -14,6 +14,8 @@ const cpus = Number(execFileSync("nproc").toString());
 // What is measured is short: the reports are what is tested.
 const runs = {
 	matrix: ["matrix", "primes", "--workers", "2,200", "--lock-thread=false,true", "--limit", "3000", "--samples", "26"],
+	wide: ["matrix", "primes", "--workers", "2,20,200", "--lock-thread=false,true", "--nice", "0,5", "--limit", "3000", "--samples", "16"],
+	rate: ["ab", "echo rate 100", "echo rate 80", "--metric", "rate (\\d+)", "--better", "higher", "--samples", "16"],
 	primes: ["primes", "--limit", "20000", "--samples", "5"],
 	contend: ["contend", "--op", "faa-go,cas-loop", "--load", "cpu-increase", "--time", "20ms", "--samples", "3"],
 	numa: ["numa", "--samples", "2", "--accesses", "20000", "--buffer", "64KiB", "--cpu", "float,0"],
@@ -61,8 +63,17 @@ const median = (list) => {
 	const s = sorted(list);
 	return (s[(s.length - 1) >> 1] + s[s.length >> 1]) / 2;
 };
-const seconds = (run) => (s) => ({contend: s.values.ns_per_op / 1e9, c2c: s.values.ns / 1e9,
+// What the rows of a run are about, and what its cells are judged by, which charts draw.
+const own = (run) => (s) => ({contend: s.values.ns_per_op / 1e9, c2c: s.values.ns / 1e9,
 	numa: s.values.ns_per_access / 1e9})[run.experiment] ?? s.seconds;
+const judged = (run) => {
+	if (!run.matrix || run.matrix.order.design === "rows") return own(run);
+	const {datum} = run.matrix;
+	return (s) => datum ? s.values[datum] / (/^ns/.test(datum) ? 1e9 : 1) : s.seconds;
+};
+// A cell as a page calls it: "nice 0 · no lock-thread".
+const named = (name) => name.startsWith("--") ?
+	` ${name}`.split(" --").slice(1).map((flag) => flag.replace(/^(\S+)=false$/, "no $1")).join(" · ") : name;
 // Sums may be made in another order.
 const close = (got, want, what) =>
 	assert.ok(Math.abs(got - want) <= 1e-12 * Math.abs(want), `${what}: ${got}, not ${want}`);
@@ -85,7 +96,7 @@ const tables = {
 			for (const row of rows) {
 				const of = run.samples.filter((s) => good(s) && (row.op ?? s.values.op) === s.values.op &&
 					(row.CPUs ?? s.values.cpus) === s.values.cpus && (row.relation ?? s.values.relation) === s.values.relation);
-				close(row[compared], median(of.map(seconds(run))), compared);
+				close(row[compared], median(of.map(own(run))), compared);
 				if ("min" in row) close(row.min, median(of.map((s) => s.values.min / 1e9)), "min");
 			}
 			return;
@@ -95,10 +106,10 @@ const tables = {
 			// The wall time of a sample judges the rows of numa; the duplicate's samples are the baseline's too.
 			const of = run.samples.filter((s) => s.cell === i && good(s));
 			const row = rows[i];
-			close(row.time, median(of.map((s) => s.seconds)), `median of cell ${i}`);
-			if (compared in row) close(row[compared], median(of.map(seconds(run))), `${compared} of cell ${i}`);
+			close(row.time ?? row.rate, median(of.map(judged(run))), `median of cell ${i}`);
+			if (compared in row) close(row[compared], median(of.map(own(run))), `${compared} of cell ${i}`);
 			if (!run.footer) return;
-			assert.equal(row.time, cell.summary.seconds.median);
+			assert.equal(row.time ?? row.rate, (row.time ? cell.summary.seconds : cell.summary.metric).median);
 			if (!cell.verdict) return;
 			assert.ok(row.verdict.startsWith(cell.words.split(/[:,;]/)[0]), row.verdict);
 		});
@@ -112,13 +123,16 @@ const tables = {
 	},
 	ratios(run, rows) {
 		if (!run.footer) return;
-		const judged = run.footer.cells.filter((c) => c.verdict);
-		assert.equal(rows.length, judged.length);
-		judged.forEach(({verdict, verdicts}, i) => {
-			const {ratio, lo, hi} = verdict.typical;
-			assert.deepEqual([rows[i]["typical sample"], rows[i].verdict], [ratio, judged[i].words]);
+		const cells = run.footer.cells.filter((c) => c.verdict);
+		assert.equal(rows.length, cells.length);
+		cells.forEach(({verdict, verdicts, words}, i) => {
+			// A rate is judged by its inverse, and shown.
+			const {ratio, lo, hi} = verdict.typical, shown = (x) => run.matrix.better === "higher" ? 1 / x : x;
+			assert.equal(rows[i].verdict, words);
+			close(rows[i]["typical sample"], shown(ratio), "typical sample");
 			assert.equal(rows[i].interval[0] === "not bounded yet", lo == null && hi == null);
-			if (verdict.total) assert.equal(rows[i]["total of all samples"], verdict.total.ratio);
+			if (["slower", "faster"].includes(verdict.kind)) assert.ok(words.includes(rows[i].interval[0]) || words.includes(rows[i].interval[1]), words);
+			if (verdict.total) close(rows[i]["total of all samples"], shown(verdict.total.ratio), "total");
 			for (const {column, label} of run.matrix.figures ?? []) {
 				assert.equal(rows[i][label], verdicts?.[column]?.typical.ratio ?? "-", `${column} of cell ${i}`);
 			}
@@ -128,7 +142,7 @@ const tables = {
 		assert.deepEqual(rows.map((row) => row.place), rows.map((_, i) => i + 1));
 		if (!run.footer) return;
 		const intervals = (row) => row.cells.split(", ").map((name) => {
-			const {verdict} = run.footer.cells.find((c) => c.name === name);
+			const {verdict} = run.footer.cells.find((c) => named(c.name) === name);
 			return verdict ? verdict.typical : {lo: 1, hi: 1}; // the baseline against itself
 		});
 		rows.slice(1).forEach((row, i) => {
@@ -137,7 +151,7 @@ const tables = {
 		});
 	},
 	samples(run, rows) {
-		const want = run.samples.filter((s) => seconds(run)(s) > 0);
+		const want = run.samples.filter((s) => judged(run)(s) > 0);
 		assert.equal(rows.length, want.length);
 		const byIndex = new Map(want.map((s) => [s.index, s]));
 		for (const row of rows) {
@@ -146,9 +160,20 @@ const tables = {
 			byIndex.delete(row.sample);
 			const at = row["seconds since the start"];
 			if (at !== undefined) assert.equal(at, s.elapsed_seconds);
-			const [, figure] = Object.entries(row).find(([head]) => /^(wall )?time/.test(head));
-			close(figure, seconds(run)(s), `sample ${s.index}`);
+			close(Object.values(row)[3], judged(run)(s), `sample ${s.index}`);
 			assert.ok(row.verdict.startsWith(s.quality.verdict));
+		}
+	},
+	times(run, rows) {
+		const cells = run.footer?.cells ?? run.cells;
+		for (const row of rows) {
+			const cell = cells?.findIndex((c) => row.cell === named(c.name) || row.cell.startsWith(named(c.name) + " · "));
+			const of = sorted(run.samples.filter((s) => good(s) && (cells?.length ? s.cell === cell :
+				[`${s.values.op} CPUs ${s.values.cpus}`, s.values.relation].includes(row.cell))).map(judged(run)));
+			assert.equal(row.samples, of.length, row.cell);
+			close(row.median, median(of), row.cell);
+			close(row.least, of[0], row.cell);
+			close(row.greatest, of.at(-1), row.cell);
 		}
 	},
 	curves(run, rows) {
@@ -169,7 +194,7 @@ const tables = {
 		for (const row of rows) {
 			for (const [head, share] of Object.entries(row)) {
 				if (head === "CPU" || share === "-") continue;
-				const cell = run.cells?.findIndex((c) => c.name === head || head.startsWith(c.name + " · "));
+				const cell = run.cells?.findIndex((c) => named(c.name) === head || head.startsWith(named(c.name) + " · "));
 				const of = run.samples.filter((s) => good(s) && (run.cells?.length ? s.cell === cell :
 					[head === "all samples" && head, `${s.values?.op} CPUs ${s.values?.cpus}`].includes(head)));
 				assert.ok(of.length, head);
@@ -280,14 +305,15 @@ async function look(name, colorScheme, width) {
 		}
 		assert.ok(names.includes("verdicts") || names.includes("summary"), where);
 		const command = await section.$eval("pre", (pre) => pre.textContent);
-		assert.equal(command, ["gorun", ...run.command].join(" "), where);
+		const quoted = run.command.map((word) => /[ ()\\]/.test(word) ? `'${word}'` : word);
+		assert.equal(command, ["gorun", ...quoted].join(" "), where);
 	}
 	assert.ok(numbers > 20, `${where}: ${numbers} numbers`);
 	const together = await page.$("#together");
 	for (const {rows} of await together?.evaluate(readTables) ?? []) {
 		const all = reports[name].map(readJournal);
 		rows.forEach((row, i) => Object.values(row).slice(1, 1 + all.length).forEach((got, n) => {
-			const of = all[n].samples.filter((s) => s.cell === i && good(s)).map(seconds(all[n]));
+			const of = all[n].samples.filter((s) => s.cell === i && good(s)).map(judged(all[n]));
 			if (typeof got === "number") close(got, median(of), `${where}: cell ${i} of run ${n}`);
 		}));
 	}
@@ -306,6 +332,23 @@ async function look(name, colorScheme, width) {
 		assert.ok((width < 1000 ? verdict : right) <= width, `${where}: the table ends at ${right} px, its verdicts at ${verdict}`);
 	}
 
+	// On a screen the ratios stand next to the verdicts; on a telephone the time stands below its verdict. What scrolls has a shadow.
+	if (name === "wide") {
+		const [table, ratios, verdict, time] = await page.evaluate(() => {
+			const cells = [...document.querySelector("[data-table=verdicts]").rows[2].cells];
+			return [document.querySelector("[data-table=verdicts]"), document.querySelector("#run1-ratios"),
+				cells.find((c) => c.dataset.head === "verdict"), cells.find((c) => c.dataset.head === "time")].map((e) => {
+				const {left, right, top, bottom} = e.getBoundingClientRect();
+				return {left, right, top, bottom};
+			});
+		});
+		if (width > 1000) assert.ok(ratios.left >= table.right && ratios.top < table.bottom, where);
+		else assert.ok(time.top >= verdict.bottom, where);
+	}
+	const bare = await page.$$eval(".scroll", (all) => all.filter((e) => e.scrollWidth > e.clientWidth &&
+		!getComputedStyle(e).backgroundImage.includes("gradient")).length);
+	assert.equal(bare, 0, `${where}: boxes that scroll without a hint`);
+
 	// Question, answer, certainty, machine and date are above the fold, and drawings need no scrolling sideways.
 	const fold = await page.evaluate(() => document.querySelector(".facts").getBoundingClientRect().bottom);
 	assert.ok(fold <= 900, `${where}: the facts end at ${fold} px`);
@@ -314,21 +357,21 @@ async function look(name, colorScheme, width) {
 	assert.equal(wide, 0, `${where}: drawings wider than the page`);
 
 	// Cells are filtered by the keyboard, in tables and drawings; Escape shows all again.
-	const field = page.locator("#filter");
-	if (name === "matrix") {
-		assert.equal(await field.count(), 1, where);
-		const count = () => page.evaluate(() => ["[data-table=verdicts] tbody tr", "#run1-times [data-cell]"].map((parts) =>
+	const field = page.locator("#filter"), rows = () => page.locator("[data-table=verdicts] tr[data-cell]").count();
+	assert.equal(await field.count(), await rows() > 8 ? 1 : 0, where);
+	if (name === "wide") {
+		const count = () => page.evaluate(() => ["[data-table=verdicts] tbody tr", "#run1-times svg [data-cell]"].map((parts) =>
 			[...document.querySelectorAll(parts)].filter((p) => getComputedStyle(p).display !== "none").length));
 		const tall = () => page.$eval("#run1-times svg", (svg) => svg.viewBox.baseVal.height);
 		const whole = await tall();
-		assert.deepEqual(await count(), [4, 4], where);
+		assert.deepEqual(await count(), [12, 12], where);
 		await field.focus();
-		await page.keyboard.type("200 lock-thread=false");
+		await page.keyboard.type("200 no nice 5");
 		const some = await count();
 		assert.deepEqual(some, [1, 1], where);
-		assert.equal(await tall(), whole - 40 * (4 - some[1]), where);
+		assert.equal(await tall(), whole - 40 * (12 - some[1]), where);
 		await page.keyboard.press("Escape");
-		assert.deepEqual([await count(), await tall()], [[4, 4], whole], where);
+		assert.deepEqual([await count(), await tall()], [[12, 12], whole], where);
 	}
 
 	// A head sorts its column, by the keyboard too.

@@ -154,9 +154,9 @@ func (s heatScale) from(level int) float64 {
 	return s.lo * math.Pow(s.hi/s.lo, part)
 }
 
-// HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, with at most three digits of the greatest,
-// else a digit for each. It returns "" where those do not fit either.
-func HeatText(h *Heat, opts term.Options) string {
+// HeatText draws a heat map in opts.Width columns, below its title: the figures themselves where they fit, with at most three digits of
+// the greatest, else the class of each, a digit. It returns "" where those do not fit either.
+func HeatText(h *Heat, title string, opts term.Options) string {
 	scale, ok := scaleOf(h)
 	if !ok {
 		return ""
@@ -168,13 +168,13 @@ func HeatText(h *Heat, opts term.Options) string {
 	for decimals := most; decimals >= 0; decimals-- {
 		show := func(x float64) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
 		if cell := 1 + max(len(show(scale.hi)), longestName(h.Columns)); h.width(cell) <= opts.Columns() {
-			return h.draw(cell, scale, show, opts)
+			return term.Title(title+", in "+h.Unit, opts) + h.draw(cell, scale, show, opts)
 		}
 	}
 	digit := func(x float64) string { return strconv.Itoa(scale.level(x)) }
 	for cell := 2; cell >= 1; cell-- {
 		if h.width(cell) <= opts.Columns() {
-			return h.draw(cell, scale, digit, opts) + scaleLine(h.Unit, scale, opts)
+			return term.Title(title+": time class 0–9 (key below)", opts) + h.draw(cell, scale, digit, opts) + scaleLine(h.Unit, scale, opts)
 		}
 	}
 	return ""

@@ -38,15 +38,15 @@ func TestHeatText(t *testing.T) {
 	for _, cpus := range []int{4, 5, 17, 38, 96} {
 		h := twoNodes(cpus)
 		for _, width := range []int{20, 40, 80, 600} {
-			page := HeatText(h, term.Options{Width: width})
+			page := HeatText(h, "t", term.Options{Width: width})
 			require.Equal(t, h.width(1) > width, page == "")
 			for line := range strings.Lines(page) {
 				require.LessOrEqual(t, term.Width(strings.TrimSuffix(line, "\n")), width, "%d CPUs: %q", cpus, line)
 			}
-			coloured := HeatText(h, term.Options{Width: width, Terminal: true, Colour: true})
+			coloured := HeatText(h, "t", term.Options{Width: width, Terminal: true, Colour: true})
 			require.Equal(t, page, text.StripEscape(coloured))
 		}
-		lines := strings.Split(HeatText(h, term.Options{Width: 600}), "\n")
+		lines := strings.Split(HeatText(h, "t", term.Options{Width: 600}), "\n")
 		for i, row := range h.At {
 			want := strings.Fields(h.label(i))
 			for j, x := range row {
@@ -59,11 +59,11 @@ func TestHeatText(t *testing.T) {
 			require.Equal(t, want, strings.Fields(lines[len(lines)-1-cpus+i]))
 		}
 	}
-	assert.Empty(t, HeatText(&Heat{}, term.Options{}))
+	assert.Empty(t, HeatText(&Heat{}, "t", term.Options{}))
 	two := []Side{{Name: "0"}, {Name: "1"}}
-	assert.Equal(t, "        0    1\n  0       1.00\n  1  1.00\n", HeatText(&Heat{
-		Rows: two, Columns: two, Pairs: true, At: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
-	}, term.Options{}), "all figures are the same")
+	same := &Heat{Unit: "ns", Rows: two, Columns: two, Pairs: true, At: [][]float64{{math.NaN(), 1}, {1, math.NaN()}}}
+	assert.Equal(t, "t, in ns\n        0    1\n  0       1.00\n  1  1.00\n", HeatText(same, "t", term.Options{}), "all figures are the same")
+	assert.Contains(t, HeatText(twoNodes(17), "t", term.Options{Width: 60}), "t: time class 0–9 (key below)\n")
 }
 
 func TestHeatScale(t *testing.T) {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"html"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/table"
 	"gorun/internal/units"
 )
@@ -19,28 +19,32 @@ const (
 	samplesTop   = 22 // where the greatest time is drawn
 	samplesTall  = 62
 	samplesPanel = samplesTop + samplesTall + 10
-	samplesMarks = 2000 // up to which each sample is a mark of its own
+	samplesMarks = 2000 // up to which each sample is a mark of its own,
+	samplesEach  = 300  // unless a cell has more than these
+	samplesBars  = 60   // of a panel whose samples are merged
 )
 
 // samplesPlot is a chart of samples over time. All its panels have the same axes.
 type samplesPlot struct {
-	byTime, times Axis
-	scale         units.Scale
-	most          int // marks of a panel where several samples have one; 0: each has its own
+	byTime, figures Axis
+	scale           view.Scale
+	most            int // marks of a panel where several samples have one; 0: each has its own
 }
 
 // SamplePanels draws the samples of each cell in the order in which they were taken, all over the same time and on one scale,
-// so that a drift is seen and what else it struck. Of more than samplesMarks samples, those that follow each other are merged into
-// their minimum, median and maximum.
+// so that a drift is seen and what else it struck. Of many samples, those that follow each other are merged into a box. A cell that was
+// not sampled to the end says why at its last sample.
 func SamplePanels(set view.SeriesSet) (Drawing, bool) {
-	f := Drawing{Title: "Samples over time: " + set.What, Description: "Each mark is a sample, in the order in which they were taken; " +
+	f := Drawing{Title: "Samples over time: " + set.Subject(), Description: "Each mark is a sample, in the order in which they were taken; " +
 		"the line is the median. All panels have one scale."}
 	all := measured(set)
 	drawn := first(&f, all, maxRows)
-	var at, seconds []float64
+	var at, figures []float64
+	longest := 0
 	for _, s := range drawn {
+		longest = max(longest, len(s.Points))
 		for _, p := range s.Points {
-			at, seconds = append(at, p.At), append(seconds, p.Seconds)
+			at, figures = append(at, p.At), append(figures, p.Figure)
 		}
 	}
 	if len(at) < 2 {
@@ -51,17 +55,19 @@ func SamplePanels(set view.SeriesSet) (Drawing, bool) {
 		along, place, unit = linear, "seconds since the start", "seconds since the run began"
 	}
 	plot := samplesPlot{
-		byTime: along(min(0, slices.Min(at)), slices.Max(at), innerWidth-samplesLeft-6).moved(samplesLeft + 3),
-		times:  closeAxis(seconds, samplesTall), scale: set.Scale(),
+		byTime:  along(min(0, slices.Min(at)), slices.Max(at), innerWidth-samplesLeft-6).moved(samplesLeft + 3),
+		figures: closeAxis(figures, samplesTall), scale: set.Scale(),
 	}
-	if len(at) > samplesMarks {
-		plot.most = max(8, samplesMarks/len(drawn))
-		f.Description = "Each bar is of samples that follow each other: its ends are the least and the greatest, " +
-			"its dot the median of those that are not invalid. The line is the median of all. All panels have one scale."
-	} else {
-		f.Table = samplesTable(drawn, place, set.What)
+	if len(at) > samplesMarks || longest > samplesEach {
+		plot.most = max(8, min(samplesBars, samplesMarks/len(drawn)))
+		f.Description = "Each box is of samples that follow each other and are not invalid: half of them are in the box, its mark is " +
+			"their median, and the thin line goes from the least to the greatest. The long line is the median of all. " +
+			"All panels have one scale."
 	}
-	if plot.times.factors {
+	if len(at) <= samplesMarks {
+		f.Table = samplesTable(drawn, place, set)
+	}
+	if plot.figures.factors {
 		f.Description += " Equal distances on it are equal factors."
 	}
 	rows := make([]row, len(drawn))
@@ -74,13 +80,13 @@ func SamplePanels(set view.SeriesSet) (Drawing, bool) {
 }
 
 // samplesTable has a row for each sample.
-func samplesTable(drawn []view.Series, place, what string) table.Table {
-	t := table.Table{Title: "The samples in the order in which they were taken: " + what}
-	t.Add("cell", "sample", place, what, "verdict")
+func samplesTable(drawn []view.Series, place string, set view.SeriesSet) table.Table {
+	t := table.Table{Title: "The samples in the order in which they were taken: " + set.Subject()}
+	t.Add("cell", "sample", place, set.What, "verdict")
 	for _, s := range drawn {
 		for _, p := range s.Points {
 			t.Rows = append(t.Rows, table.Row{Name: s.Name, Values: []table.Value{
-				table.Text(s.Name), table.Count(p.Index), table.Number{X: p.At}, table.Seconds(p.Seconds), table.Text(pointWords(p)),
+				table.Text(s.Name), table.Count(p.Index), table.Number{X: p.At}, set.Value(p.Figure), table.Text(pointWords(p)),
 			}})
 		}
 	}
@@ -127,7 +133,7 @@ func kindOf(p view.Point) int {
 // legend names the marks that occur.
 func (plot samplesPlot) legend(drawn []view.Series) (items []legendItem) {
 	if plot.most > 0 {
-		items = append(items, legendItem{"least to greatest, and median", `<g class="a"><path d="M0-6v12"/><circle r="1.6"/></g>`})
+		items = append(items, legendItem{"samples that follow each other", `<g class="a">` + boxAt(0, -7, -3.5, 0, 3.5, 7) + "</g>"})
 	} else {
 		for n, kind := range kinds {
 			if slices.ContainsFunc(drawn, func(s view.Series) bool {
@@ -137,53 +143,79 @@ func (plot samplesPlot) legend(drawn []view.Series) (items []legendItem) {
 			}
 		}
 	}
-	return append(items, legendItem{"median", `<path d="M-9 0h18" stroke="currentColor" opacity=".7"/>`})
+	return append(items, legendItem{"median of all", `<path d="M-9 0h18" stroke="currentColor" opacity=".7"/>`})
 }
 
 // panel is what is drawn of one series.
 func (plot samplesPlot) panel(s view.Series) string {
-	at := func(seconds float64) float64 { return samplesTop + samplesTall - plot.times.At(seconds) }
+	at := func(figure float64) float64 { return samplesTop + samplesTall - plot.figures.At(figure) }
 	var b strings.Builder
 	fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" opacity=".05"/>`, samplesLeft, samplesTop-3, innerWidth-samplesLeft,
 		samplesTall+6)
-	every := (len(plot.times.Ticks) + 3) / 4 // there is room for four
-	for i, tick := range plot.times.Ticks {
+	every := (len(plot.figures.Ticks) + 3) / 4 // there is room for four
+	for i, tick := range plot.figures.Ticks {
 		if i%every == 0 {
 			fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".12"/>`+
 				`<text x="%d" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", samplesLeft, at(tick), innerWidth,
-				samplesLeft-5, at(tick)+4, tickOf(plot.scale, tick))
+				samplesLeft-5, at(tick)+4, plot.scale.Tick(tick))
 		}
 	}
 	if median, good := s.Median(); good {
 		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n",
 			samplesLeft, at(median), innerWidth, plot.scale.Text(median))
 	}
+	b.WriteString(plot.ended(s))
 	if plot.most > 0 {
 		return b.String() + plot.merged(s, at)
 	}
 	for _, p := range s.Points {
 		kind := kinds[kindOf(p)]
 		fmt.Fprintf(&b, `<path class="%s" d="M%.1f %.1f%s"><title>sample %d: %s, %s</title></path>`+"\n", kind.class, plot.byTime.At(p.At),
-			at(p.Seconds), kind.path, p.Index, plot.scale.Text(p.Seconds), html.EscapeString(pointWords(p)))
+			at(p.Figure), kind.path, p.Index, plot.scale.Text(p.Figure), html.EscapeString(pointWords(p)))
 	}
 	return b.String()
 }
 
-// merged has a bar for samples that follow each other and are not invalid, from the least to the greatest, and a dot at their median.
-func (plot samplesPlot) merged(s view.Series, at func(seconds float64) float64) string {
+// ended marks the end of a series that other series go beyond.
+func (plot samplesPlot) ended(s view.Series) string {
+	if s.Ended == "" {
+		return ""
+	}
+	x, anchor, beside := plot.byTime.At(s.Points[len(s.Points)-1].At)+4, "start", 4.0
+	if x > innerWidth-60 {
+		anchor, beside = "end", -4
+	}
+	return fmt.Sprintf(`<path d="M%.1f %dv%d" stroke="currentColor" stroke-dasharray="3 3"/><text x="%.1f" y="%d" font-size="11" `+
+		`text-anchor="%s">%s</text>`+"\n", x, samplesTop-3, samplesTall+6, x+beside, samplesTop+8, anchor, s.Ended)
+}
+
+// merged has a box for samples that follow each other and are not invalid.
+func (plot samplesPlot) merged(s view.Series, at func(figure float64) float64) string {
 	points := slices.DeleteFunc(slices.Clone(s.Points), func(p view.Point) bool { return !p.Good() })
 	var b strings.Builder
 	for part := range slices.Chunk(points, max(1, (len(points)+plot.most-1)/plot.most)) {
-		d, n := view.Series{Points: part}.Distribution()
-		fmt.Fprintf(&b, `<g class="a"><title>%s: %s … %s, median %s</title><path d="M%.1f %.1fV%.1f"/>`+
-			`<circle cx="%.1[5]f" cy="%.1[8]f" r="1.6"/></g>`+"\n", units.Things(n, "sample"), plot.scale.Text(d.Min),
-			plot.scale.Text(d.Max), plot.scale.Text(d.Median), plot.byTime.At(part[len(part)/2].At), at(d.Min), at(d.Max), at(d.Median))
+		figures := make([]float64, len(part))
+		for i, p := range part {
+			figures[i] = p.Figure
+		}
+		slices.Sort(figures)
+		n := len(figures)
+		least, median, most := figures[0], stats.Median(figures), figures[n-1]
+		fmt.Fprintf(&b, `<g class="a"><title>%s: %s … %s, median %s</title>%s</g>`+"\n", units.Things(n, "sample"), plot.scale.Text(least),
+			plot.scale.Text(most), plot.scale.Text(median),
+			boxAt(plot.byTime.At(part[n/2].At), at(most), at(figures[3*(n-1)/4]), at(median), at(figures[(n-1)/4]), at(least)))
 	}
 	return b.String()
 }
 
+// boxAt is a box with whiskers: the places of the greatest, of the ends of the box, of the median and of the least.
+func boxAt(x, most, high, median, low, least float64) string {
+	return fmt.Sprintf(`<path d="M%.1f %.1fV%.1f" opacity=".6"/><rect x="%.1f" y="%.1f" width="4" height="%.1f" stroke="none"/>`+
+		`<path d="M%.1f %.1fh6" stroke="currentColor" stroke-width="1.5"/>`, x, most, least, x-2, high, max(1, low-high), x-3, median)
+}
+
 // medianText is the median of a series, and the number of samples that it is of.
-func medianText(s view.Series, scale units.Scale) string {
+func medianText(s view.Series, scale view.Scale) string {
 	switch d, n := s.Distribution(); n {
 	case 0:
 		return "no valid sample"
@@ -192,13 +224,4 @@ func medianText(s view.Series, scale units.Scale) string {
 	default:
 		return fmt.Sprintf("median %s of %d", scale.Text(d.Median), n)
 	}
-}
-
-// tickOf is a tick's number with the unit of the scale.
-func tickOf(scale units.Scale, seconds float64) string {
-	x := scale.In(seconds)
-	if digits := strconv.FormatFloat(x, 'f', -1, 64); len(digits) <= 6 {
-		return digits + " " + scale.Unit
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64) + " " + scale.Unit
 }

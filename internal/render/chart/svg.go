@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/table"
 	"gorun/internal/units"
 )
 
@@ -16,14 +17,17 @@ import (
 // and tells a screen reader what it shows by <title> and <desc> (SVG 2, 5.8). Viewers that know no custom properties
 // take the colour of the attribute.
 
-// svgInks are the colours of marks by class, those of Okabe and Ito. A page may set its own by the properties.
-// Where a program knows none, the declaration before stands (CSS Custom Properties, 3).
-var svgInks = svgInk("a", "#0072b2") + svgInk("b", "#e69f00") + svgInk("c", "#d55e00") +
+// svgInks are the colours of marks by class: those of Okabe and Ito for kinds of samples, and a colour for each tone of a verdict
+// (table.Tone). A page may set its own by the properties. Where a program knows none, the declaration before stands (CSS Custom
+// Properties, 3). All have a contrast of 3 to a white and to a black ground.
+var svgInks = svgInk("a", "--gorun-a", "#0072b2") + svgInk("b", "--gorun-b", "#e69f00") + svgInk("c", "--gorun-c", "#d55e00") +
+	svgInk(string(table.Good), "--good", "#1a7f37") + svgInk(string(table.Bad), "--bad", "#cf222e") +
+	svgInk(string(table.Doubt), "--doubt", "#9a6700") + svgInk(string(table.Faint), "--faint", "#6e7781") +
 	"<style>.gorun-svg .hollow{fill:none}</style>\n"
 
-func svgInk(class, colour string) string {
-	return fmt.Sprintf(`<style>.gorun-svg .%[1]s{fill:%[2]s;stroke:%[2]s;fill:var(--gorun-%[1]s,%[2]s);`+
-		`stroke:var(--gorun-%[1]s,%[2]s)}</style>`, class, colour)
+func svgInk(class, property, colour string) string {
+	return fmt.Sprintf(`<style>.gorun-svg .%[1]s{fill:%[3]s;stroke:%[3]s;fill:var(%[2]s,%[3]s);stroke:var(%[2]s,%[3]s)}</style>`,
+		class, property, colour)
 }
 
 // openSVG begins the element of a figure, and its heading. The ink follows the page, or the reader's light or dark

@@ -2,39 +2,51 @@ package chart
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"gorun/internal/render/view"
-	"gorun/internal/units"
+	"gorun/internal/table"
 )
 
 const (
 	timesRow  = 40
-	timesTall = 16 // of the samples in a row
+	timesTall = 16  // of the samples in a row
+	timesDots = 200 // samples of a row up to which each is a dot of its own
+	timesBin  = 4   // width of a step of a density
 )
 
-// CellTimes draws the times of all cells on one axis: each sample, the range from the least to the greatest, and the median.
-// False if there is nothing to compare.
+// CellTimes draws the figures of all cells on one axis: each sample or, of many, how dense they lie, the range from the least to the
+// greatest, and the median. False if there is nothing to compare.
 func CellTimes(set view.SeriesSet) (Drawing, bool) {
 	all, scale := measured(set), set.Scale()
 	if len(all) < 2 {
 		return Drawing{}, false
 	}
 	f := Drawing{
-		Title:       "All on one axis: " + set.What,
+		Title:       "All on one axis: " + set.Subject(),
 		Description: "Each dot is a sample, the line goes from the least to the greatest, and the bar is the median.",
+		Table:       table.Table{Name: "times", Title: "The samples of each cell: " + set.Subject()},
 	}
+	f.Table.Add("cell", "median", "least", "greatest", "samples")
 	drawn := first(&f, all, maxRows)
 	var ends []float64
-	total := 0
+	most := 0
 	for _, s := range drawn {
 		if d, n := s.Distribution(); n > 0 {
-			ends = append(ends, d.Min, d.Max)
-			total += n
+			ends, most = append(ends, d.Min, d.Max), max(most, n)
+			f.Table.Rows = append(f.Table.Rows, table.Row{Name: s.Name, Values: []table.Value{
+				table.Text(s.Name), set.Value(d.Median), set.Value(d.Min), set.Value(d.Max), table.Count(n),
+			}})
 		}
 	}
-	if total == 0 {
+	if most == 0 {
 		return Drawing{}, false
+	}
+	if most > timesDots {
+		f.Description = "The shape is the higher, the more samples lie there; the line goes from the least to the greatest, and the bar " +
+			"is the median."
 	}
 	axis := closeAxis(ends, innerWidth)
 	if axis.factors {
@@ -42,14 +54,14 @@ func CellTimes(set view.SeriesSet) (Drawing, bool) {
 	}
 	rows := make([]row, len(drawn))
 	for i, s := range drawn {
-		rows[i] = row{s.Name, medianText(s, scale), axis.grid(timesRow) + timesOf(s, axis, scale, total <= samplesMarks)}
+		rows[i] = row{s.Name, medianText(s, scale), axis.grid(timesRow) + timesOf(s, axis, scale, most <= timesDots)}
 	}
-	f.SVG = drawRows(f, nil, rows, timesRow, axis.labels(func(tick float64) string { return tickOf(scale, tick) }), 26)
+	f.SVG = drawRows(f, nil, rows, timesRow, axis.labels(scale.Tick), 26)
 	return f, true
 }
 
 // timesOf is the samples of one row.
-func timesOf(s view.Series, axis Axis, scale units.Scale, each bool) string {
+func timesOf(s view.Series, axis Axis, scale view.Scale, each bool) string {
 	d, n := s.Distribution()
 	if n == 0 {
 		return ""
@@ -62,12 +74,34 @@ func timesOf(s view.Series, axis Axis, scale units.Scale, each bool) string {
 		b.WriteString(`<g class="a" stroke="none" opacity=".6">`)
 		for _, p := range s.Points {
 			if p.Good() {
-				fmt.Fprintf(&b, `<circle cx="%.1f" cy="%d" r="3"/>`, axis.At(p.Seconds), middle)
+				fmt.Fprintf(&b, `<circle cx="%.1f" cy="%d" r="3"/>`, axis.At(p.Figure), middle)
 			}
 		}
 		b.WriteString("</g>")
+	} else {
+		b.WriteString(density(s, axis, middle))
 	}
 	fmt.Fprintf(&b, `<path d="M%.1f %dv%d" stroke="currentColor" stroke-width="2.5"><title>median %s</title></path>`+"\n",
 		axis.At(d.Median), rowNames, timesTall, scale.Text(d.Median))
 	return b.String()
+}
+
+// density is a shape around the middle of a row, in steps. The step with the most samples is as tall as the row, and one with a single
+// sample can be seen.
+func density(s view.Series, axis Axis, middle int) string {
+	counts := make([]int, innerWidth/timesBin+1)
+	for _, p := range s.Points {
+		if p.Good() {
+			counts[int(inside(axis.At(p.Figure)))/timesBin]++
+		}
+	}
+	most := float64(slices.Max(counts))
+	shape := ""
+	for i, n := range counts {
+		if n > 0 {
+			half := max(1.5, timesTall/2*math.Sqrt(float64(n)/most))
+			shape += fmt.Sprintf("M%d %.1fh%dv%.1fh-%[3]dz", i*timesBin, float64(middle)-half, timesBin, 2*half)
+		}
+	}
+	return `<path class="a" stroke="none" opacity=".8" d="` + shape + `"/>`
 }

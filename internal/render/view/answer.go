@@ -122,12 +122,12 @@ func (set SeriesSet) answer() string {
 		return "No sample can be used"
 	case least == most:
 		d, n := set.Series[least].Distribution()
-		return set.What + " " + Samples(d, n, units.Seconds)
+		return set.What + " " + Samples(d, n, set.show)
 	}
 	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
-		units.Seconds(medians[least]), set.Series[most].Name, units.Seconds(medians[most]))
+		set.show(medians[least]), set.Series[most].Name, set.show(medians[most]))
 	if medians[least] > 0 {
-		text += ", " + units.Digits(medians[most]/medians[least]) + " times as long"
+		text += ", " + units.Digits(medians[most]/medians[least]) + " times as " + set.much()
 	}
 	return text
 }

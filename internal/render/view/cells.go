@@ -212,7 +212,7 @@ const (
 
 // plainColumn shows a flag as it was given, and a switch as a mark.
 func plainColumn(flag string, cells []result.Cell) result.Column {
-	column := result.Column{Title: flag, Flag: flag, Unset: "-"}
+	column := result.Column{Title: FlagWords(flag), Flag: flag, Unset: "-"}
 	for _, cell := range cells {
 		if _, isSwitch := marks[cell.Flags[flag]]; isSwitch {
 			column.Style, column.Unset = "mark", ""

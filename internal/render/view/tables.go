@@ -183,14 +183,7 @@ func (s Shape) main(run *result.Run, rows []Measured) table.Table {
 			t.Rows[i].Values = append(t.Rows[i].Values, of(row))
 		}
 	}
-	judged := run.Matrix != nil && run.Matrix.Order.Design != result.Rows
-	compared := s.Compared
-	if judged {
-		compared, _ = s.Columns.Find(run.Matrix.Compared)
-	}
-	if compared.Name == "" {
-		compared = column.Wall
-	}
+	judged, compared := Judged(run), s.compared(run)
 	for _, c := range ranked(s.Columns) {
 		has := func(row Measured) bool { return valueOf(row.Samples, c) != nil }
 		if c.Name != compared.Name && !slices.Contains(s.Rows, c.Name) && slices.ContainsFunc(rows, has) {
