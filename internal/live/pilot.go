@@ -242,7 +242,7 @@ func (s *sampler) holding(ctx context.Context, setting program.Setting, steps *[
 					steps[0]++
 				}
 			}
-			figure, err := s.figure(s.metrics[0], b, figures)
+			figure, _, err := s.figure(s.metrics[0], b, figures)
 			if err == nil {
 				series = append(series, figure)
 			}

@@ -117,7 +117,7 @@ func (s *sampler) tryLoad(ctx context.Context) error {
 	b, err := s.measure(ctx, nil, 0, figures)
 	for _, m := range s.metrics {
 		if err == nil && m.whole != nil {
-			_, err = s.figure(m, b, figures)
+			_, _, err = s.figure(m, b, figures)
 		}
 	}
 	if err != nil {
@@ -276,10 +276,16 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		sample.Doubt(result.Invalid, "the block ended %v late", b.late.Round(time.Millisecond))
 	}
 	for i, m := range s.metrics {
-		figure, err := s.figure(m, b, figures)
+		figure, in, err := s.figure(m, b, figures)
 		if err != nil {
 			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			continue
+		}
+		if m.quantile > 0 {
+			if sample.Buckets == nil {
+				sample.Buckets = map[string]result.Bucket{}
+			}
+			sample.Buckets[metricColumn(i)] = in
 		}
 		*figures.metrics()[i] = &figure
 	}
@@ -362,23 +368,23 @@ func (s *sampler) edge(ctx context.Context) (e edge, scrape *metrics.Scrape, err
 	return e, scrape, err
 }
 
-// figure returns a judged figure of a block.
-func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, err error) {
+// figure returns a judged figure of a block, and if it is a quantile the bucket in which it lies.
+func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, in result.Bucket, err error) {
 	switch {
 	case m.own != nil:
 		own := m.own(figures)
 		if own == nil {
-			return 0, errors.New("this kernel does not count " + m.label)
+			return 0, in, errors.New("this kernel does not count " + m.label)
 		}
 		figure = *own
 	case m.series != nil:
 		for _, scrape := range b.scrapes {
 			if took := scrape.Took(); took.Seconds() > mostLate*b.seconds() {
-				return 0, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), s.give(spare*blockFor(took)))
+				return 0, in, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), s.give(spare*blockFor(took)))
 			}
 		}
 		if m.quantile > 0 {
-			figure, err = metrics.Quantile(b.scrapes[0], b.scrapes[1], *m.series, m.quantile)
+			figure, in, err = metrics.Quantile(b.scrapes[0], b.scrapes[1], *m.series, m.quantile)
 		} else {
 			figure, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
 		}
@@ -393,7 +399,7 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, e
 	if err == nil && figure <= 0 {
 		err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure)
 	}
-	return figure, err
+	return figure, in, err
 }
 
 // long continues a block, and returns the figure in the second half over that in the first.
@@ -405,7 +411,7 @@ func (s *sampler) long(ctx context.Context, b block) (_ *float64, err error) {
 		if b, err = s.measure(ctx, &b, half, figures); err != nil {
 			return nil, err
 		}
-		if halves[i], err = s.figure(s.metrics[0], b, figures); err != nil {
+		if halves[i], _, err = s.figure(s.metrics[0], b, figures); err != nil {
 			return nil, nil // the next long block may have it
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"gorun/internal/hint"
+	"gorun/internal/result"
 )
 
 // Selector selects series of an endpoint: those of a name that have the labels, whatever others they have.
@@ -297,35 +298,39 @@ func Rate(from, to *Scrape, of Selector) (float64, error) {
 }
 
 // Quantile returns a quantile of the observations of a histogram between two scrapes, as histogram_quantile of Prometheus does: linear
-// within a bucket; in the last one, the lower end.
-func Quantile(from, to *Scrape, of Selector, q float64) (float64, error) {
+// within a bucket; in the last one, the lower end. It also returns the bucket: nothing more is known of the quantile.
+func Quantile(from, to *Scrape, of Selector, q float64) (quantile float64, in result.Bucket, err error) {
 	a, err := from.Find(of)
 	if err != nil {
-		return 0, err
+		return 0, in, err
 	}
 	b, err := to.Find(of)
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, in, err
 	case len(b.buckets) == 0:
-		return 0, fmt.Errorf("%s is no histogram with buckets", of)
+		return 0, in, fmt.Errorf("%s is no histogram with buckets", of)
 	case b.count < a.count:
-		return 0, ErrRestarted
+		return 0, in, ErrRestarted
 	case b.count == a.count:
-		return 0, errors.New("the histogram had no observation in the block")
+		return 0, in, errors.New("the histogram had no observation in the block")
+	}
+	if strings.HasSuffix(of.Name, "_seconds") { // the convention of Prometheus: base units, named last
+		in.Unit = "s"
 	}
 	rank := q * float64(b.count-a.count)
-	lower, below := 0.0, 0.0
+	below := 0.0
 	for _, bound := range slices.Sorted(maps.Keys(b.buckets)) {
-		in := float64(b.buckets[bound] - a.buckets[bound])
+		upTo := float64(b.buckets[bound] - a.buckets[bound])
 		switch {
-		case in < rank:
-			lower, below = bound, in
+		case upTo < rank:
+			in.From, below = bound, upTo
 			continue
 		case math.IsInf(bound, 1):
-			return lower, nil
+			return in.From, in, nil
 		}
-		return lower + (bound-lower)*(rank-below)/(in-below), nil
+		in.To = bound
+		return in.From + (in.To-in.From)*(rank-below)/(upTo-below), in, nil
 	}
-	return lower, nil
+	return in.From, in, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/hint"
+	"gorun/internal/result"
 )
 
 func TestParseSelector(t *testing.T) {
@@ -94,14 +95,16 @@ func TestScrapeAnother(t *testing.T) {
 	}
 	took, err := ParseSelector("took")
 	require.NoError(t, err)
+	inBucket := map[float64]result.Bucket{0.25: {To: 0.1}, 0.5: {To: 0.1}, 0.75: {From: 0.1, To: 0.5}}
 	for q, want := range map[float64]float64{0.25: 0.05, 0.5: 0.1, 0.75: 0.3} {
-		quantile, err := Quantile(from, to, took, q)
+		quantile, in, err := Quantile(from, to, took, q)
 		require.NoError(t, err)
 		assert.InDelta(t, want, quantile, 1e-9)
+		assert.Equal(t, inBucket[q], in)
 	}
 	_, err = Rate(to, from, took)
 	require.ErrorIs(t, err, ErrRestarted)
-	_, err = Quantile(from, from, took, 0.5)
+	_, _, err = Quantile(from, from, took, 0.5)
 	require.ErrorContains(t, err, "no observation")
 	_, err = from.Find(Selector{Name: "waiting", Labels: map[string]string{"x": "1"}})
 	require.ErrorContains(t, err, `no series waiting{x="1"}`)

@@ -58,7 +58,7 @@ func TestDrawnIsJudged(t *testing.T) {
 // So have those of a rate that varies, by which one cell is worse, and those of an amount of which less is better.
 func TestDrawnRateIsJudged(t *testing.T) {
 	for better, want := range map[string]struct{ words, ends string }{
-		result.Higher: {"slower: −21% to −19%", "← lower rate"}, result.Lower: {"faster: −21% to −19%", "← less"},
+		result.Higher: {"lower: −21% to −19%", "← lower rate"}, result.Lower: {"lower: −21% to −19%", "← less"},
 	} {
 		run := copyOf(t, "exec-metric")
 		run.Matrix.Better = better

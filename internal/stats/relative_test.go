@@ -46,7 +46,7 @@ func TestRelativeWords(t *testing.T) {
 	aCell, aBase := blocks(quiet(1), 200, 1)
 	bCell, bBase := blocks(quiet(2), 200, 1)
 	d := ofSessions()
-	assert.Equal(t, "can't tell: too few rounds", Relative(aCell, aBase, bCell[:3], bBase[:3], d).String())
+	assert.Equal(t, "can't tell: too few samples yet", Relative(aCell, aBase, bCell[:3], bBase[:3], d).String())
 	assert.Equal(t, 3, Relative(aCell, aBase, bCell[:3], bBase[:3], d).Rounds)
 	stalled := slices.Clone(bCell)
 	for i := range stalled {

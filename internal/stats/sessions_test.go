@@ -250,7 +250,7 @@ func TestSessionsWords(t *testing.T) {
 	assert.Regexp(t, `^slower: \+1\d% to \+2\d%, 60 rounds$`, words(times(1.2)))
 	assert.Regexp(t, `^faster: −2\d% to −1\d%, 60 rounds$`, words(times(0.8)))
 	assert.Regexp(t, `^can't tell: −\d\.\d% to \+\d\.\d%$`, words())
-	assert.Equal(t, "can't tell: too few rounds", words(func(b *Session) { *b = steady(2, 11) }))
+	assert.Equal(t, "can't tell: too few samples yet", words(func(b *Session) { *b = steady(2, 11) }))
 	assert.Equal(t, "can't tell: the machine itself was 3.0% slower: canary 134.0 µs in A, 138.0 µs in B", words(canary(138e-6)))
 	assert.Equal(t, "can't tell: the machine itself was 3.0% faster: canary 134.0 µs in A, 130.0 µs in B", words(canary(130e-6)))
 	assert.Equal(t, "can't tell: others took 1.0% of the CPU time in A, 43.5% in B", words(others(0.02, 0.85)))
@@ -287,8 +287,8 @@ func TestSessionsInTurn(t *testing.T) {
 	none := func(_, _ []Session) {}
 	assert.Regexp(t, `^slower: \+[23]\.\d% to \+[78]\.\d%, 160 rounds$`, words(4, 1.05, none))
 	assert.Regexp(t, `^faster: −[67]\.\d% to −[12]\.\d%, 160 rounds$`, words(4, 1/1.05, none))
-	assert.Equal(t, "can't tell: too few rounds", words(FewestPairs-1, 2, none))
-	assert.Equal(t, "can't tell: too few rounds", words(4, 2, func(a, _ []Session) { a[2] = steady(1, 11) }))
+	assert.Equal(t, "can't tell: too few samples yet", words(FewestPairs-1, 2, none))
+	assert.Equal(t, "can't tell: too few samples yet", words(4, 2, func(a, _ []Session) { a[2] = steady(1, 11) }))
 	// The machine is twice as slow from the third pair on, which affects both sessions of a pair.
 	slow := func(a, b []Session) {
 		for i := 2; i < len(a); i++ {
