@@ -22,6 +22,7 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/futex"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/memory"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
@@ -29,7 +30,6 @@ import (
 	"gorun/internal/primes"
 	"gorun/internal/render"
 	"gorun/internal/result"
-	"gorun/internal/stats"
 )
 
 var experiments = render.Views{
@@ -65,7 +65,7 @@ func judgedNow(t testing.TB, lines []string) []string {
 	if header.Header.Matrix == nil {
 		return lines
 	}
-	header.Header.Matrix.Rules = stats.Rules
+	header.Header.Matrix.Rules = matrix.Rules
 	write := func(i int, line result.Line) {
 		text, err := json.Marshal(line)
 		require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 
 	"gorun/internal/matrix"
 	"gorun/internal/result"
-	"gorun/internal/stats"
 )
 
 // checker adds lines to a recording, and checks each against those before it. The lines have the order that an outline has.
@@ -193,7 +192,7 @@ func (c *checker) footer(f *result.Footer) error {
 		switch {
 		case c.Unjudged != nil: // this gorun cannot judge it
 			cell.Judged(of)
-		case run.Matrix != nil && run.Matrix.Rules != stats.Rules: // what followed by other rules is not what follows now
+		case run.Matrix != nil && run.Matrix.Rules != matrix.Rules: // what followed by other rules is not what follows now
 			of.Judged(*cell)
 		}
 		if err := agrees(fmt.Sprintf("cell %d of the footer", i), of, *cell); err != nil {

@@ -15,7 +15,7 @@ type Matrix struct {
 	Compared  string         `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
 	Better    string         `json:"better,omitempty"`  // of a metric: Lower or Higher
 	Figures   []JudgedColumn `json:"figures,omitempty"` // judged on the same samples, in addition to the deciding figure
-	Rules     int            `json:"rules,omitempty"`   // stats.Rules of the gorun that began the run
+	Rules     int            `json:"rules,omitempty"`   // matrix.Rules of the gorun that began the run
 	Baseline  int            `json:"baseline"`          // index of the cell with which cells without an Against are compared
 	Alpha     float64        `json:"alpha"`             // probability of any false verdict in the run
 	Margin    float64        `json:"margin"`            // a difference up to it is none: 0.02 is 2%

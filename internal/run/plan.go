@@ -13,7 +13,6 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
-	"gorun/internal/stats"
 )
 
 // plan is a run before anything has been opened or measured.
@@ -146,7 +145,7 @@ func (c *command) compares(p *plan, rows []*row) bool {
 // matrix returns how the cells are compared.
 func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 	m := &result.Matrix{
-		Title: s.Title, Rules: stats.Rules, Compared: s.Compared, Figures: c.x.JudgedColumns(s.Compared), Baseline: s.Baseline,
+		Title: s.Title, Rules: matrix.Rules, Compared: s.Compared, Figures: c.x.JudgedColumns(s.Compared), Baseline: s.Baseline,
 		Alpha: defaultAlpha, Margin: float64(c.margin), Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(), Columns: q.Columns, Layouts: q.Layouts,
 	}
 	if c.designs {

@@ -49,10 +49,6 @@ func (d Design) open(rounds int) Verdict {
 // block. Cell B is judged against cell A.
 type Contrast struct{ A, B int }
 
-// Rules is the version of the rules by which verdicts follow from samples. A change after which the same samples may get another
-// verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now.
-const Rules = 1
-
 // totalShare is the part of α that goes to the totals.
 const totalShare = 0.2
 
