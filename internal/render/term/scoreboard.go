@@ -215,8 +215,8 @@ func scoreRows(interim result.Interim, cells []result.InterimCell, opts Options)
 // scoreVerdicts returns the verdict on the figure that decides when the run stops, and each decided verdict on another
 // figure that differs from it.
 func scoreVerdicts(cell result.InterimCell, figures []result.JudgedColumn, opts Options) string {
-	painted := func(kind stats.Kind) string { return opts.Paint(KindColour(kind), string(kind)) }
-	words := painted(cell.Verdict.Kind)
+	painted := func(v stats.Verdict) string { return opts.Paint(KindColour(v.Kind), v.Word()) }
+	words := painted(cell.Verdict)
 	switch {
 	case cell.Baseline:
 		words = "baseline"
@@ -226,7 +226,7 @@ func scoreVerdicts(cell result.InterimCell, figures []result.JudgedColumn, opts 
 	for _, figure := range figures {
 		v, judged := cell.Verdicts[figure.Column]
 		if judged && !figure.Second && v.Kind != stats.CantTell && v.Kind != cell.Verdict.Kind {
-			words += " · " + figure.Label + " " + painted(v.Kind)
+			words += " · " + figure.Label + " " + painted(v)
 		}
 	}
 	return words
