@@ -498,7 +498,7 @@ func TestWrongResults(t *testing.T) {
 	assert.Contains(t, j.Answer()[0].Text, "Wrong results were computed on 1 node: n2")
 }
 
-// The nearest to being named is named after so many visits as is said, if they are like those so far, and not before.
+// The node nearest to being named is named after the forecast number of visits like those so far, and not before.
 func TestNearest(t *testing.T) {
 	after := func(visits int, ratios ...float64) *Judgement {
 		m := fleetOf(20, visits)

@@ -14,7 +14,7 @@ const (
 	Faster     Kind = "faster"
 	Same       Kind = "same" // no difference larger than the margin
 	CantTell   Kind = "can't tell"
-	Mixed      Kind = "mixed"      // the typical sample and the total disagree
+	Mixed      Kind = "mixed"      // the typical sample and the total claim the opposite
 	Confounded Kind = "confounded" // disturbances of the two cells differed, so that the finding is not reliable
 	Invalid    Kind = "invalid"    // the samples are not of the requested placement
 )
