@@ -139,16 +139,18 @@ const tables = {
 		});
 	},
 	order(run, rows) {
-		assert.deepEqual(rows.map((row) => row.place), rows.map((_, i) => i + 1));
+		assert.deepEqual(rows.map((row) => row.line), rows.map((_, i) => i + 1));
 		if (!run.footer) return;
-		const intervals = (row) => row.cells.split(", ").map((name) => {
+		const lines = rows.map((row) => row.cells.split(", ")), all = [...new Set(lines.flat())];
+		const interval = (name) => {
 			const {verdict} = run.footer.cells.find((c) => named(c.name) === name);
 			return verdict ? verdict.typical : {lo: 1, hi: 1}; // the baseline against itself
-		});
-		rows.slice(1).forEach((row, i) => {
-			const worst = Math.max(...intervals(rows[i]).map(({hi}) => hi));
-			for (const {lo} of intervals(row)) assert.ok(lo !== null && worst <= lo, row.cells);
-		});
+		};
+		const overlap = (a, b) => (a.lo ?? 0) <= (b.hi ?? Infinity) && (b.lo ?? 0) <= (a.hi ?? Infinity);
+		for (const a of all) for (const b of all) {
+			const together = lines.some((line) => line.includes(a) && line.includes(b));
+			assert.equal(overlap(interval(a), interval(b)), together, `${a} and ${b}`);
+		}
 	},
 	samples(run, rows) {
 		const want = run.samples.filter((s) => judged(run)(s) > 0);
