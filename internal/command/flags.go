@@ -141,7 +141,7 @@ func (f *flags) Validate() error {
 	case f.placements != "" && f.dedicates():
 		return hint.Usage(hint.With(errors.New("--placements and --dedicate exclude each other: the command runs on the CPU that is "+
 			"dedicated to it"), "gorun matrix exec --dedicate none,"+f.dedicate+" compares with and without"))
-	case f.device != "" && f.placements != "auto":
+	case f.device != "" && f.placements != autoPlacements:
 		return hint.Usage(hint.With(errors.New("--device adds to --placements auto, and there is none"),
 			fmt.Sprintf("add --placements auto, or name the placements: near-%s, far-%[1]s", f.device)))
 	case f.shell && f.command+f.setup+f.prepare+f.conclude+f.cleanup == "":
@@ -265,9 +265,9 @@ func (f *flags) listed(of scope, copies int) (placements []Placement, err error)
 	switch {
 	case f.placements == "copies" && copies == 0:
 		return nil, hint.Flag("placements", f.placements, hint.With(errors.New("there are no copies"), "add --copies 2"))
-	case f.placements == "copies" || f.placements == "auto" && copies > 1:
+	case f.placements == "copies" || f.placements == autoPlacements && copies > 1:
 		return of.placementsOf(copies), nil
-	case f.placements == "auto":
+	case f.placements == autoPlacements:
 		if placements, err = of.placementsWith(f.device); err != nil {
 			err = hint.Flag("device", f.device, err)
 		}

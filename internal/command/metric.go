@@ -42,9 +42,11 @@ func (f *flags) parseMetrics() error {
 			return hint.Flag("metric", text, err)
 		case directions[i] == "":
 			return hint.Usage(ErrNoDirection)
-		case i > 0:
+		case i == 0:
+			f.judged.Label = MetricName(text)
+		default:
 			f.judged.Figures = append(f.judged.Figures, result.JudgedColumn{
-				Column: metricColumn(i), Label: cmp.Or(metric.label(), fmt.Sprintf("metric %d", i+1)), Better: directions[i],
+				Column: metricColumn(i), Label: cmp.Or(MetricName(text), fmt.Sprintf("metric %d", i+1)), Better: directions[i],
 			})
 		}
 		f.metrics = append(f.metrics, metric)
@@ -93,8 +95,26 @@ func NewMetric(re string) (Metric, error) {
 	return Metric{compiled}, nil
 }
 
-// label returns the name of the group, as in (?P<latency>[0-9.]+); "" if it has none.
-func (m Metric) label() string { return m.re.SubexpNames()[1] }
+var (
+	// namedGroup matches the name of a group.
+	namedGroup = lazy.Regexp(`\(\?P?<(\w+)>`)
+	// beforeGroup matches the words before the only group of an expression, which may be in quotes and end in "=" or ":".
+	beforeGroup = lazy.Regexp(`(?:^|[^\w\\])([A-Za-z]\w*(?:[ -][A-Za-z]\w*)*)(?:["'=:*+ ]|\\s)*\((?:[^?]|$)`)
+)
+
+// mostOfMetricName is how long a name may be that stands in titles.
+const mostOfMetricName = 40
+
+// MetricName returns what the figure of an expression is called: the name of its group, or the words before the group; "" if it has neither.
+func MetricName(expression string) string {
+	if group := namedGroup().FindStringSubmatch(expression); group != nil {
+		return group[1]
+	}
+	if words := beforeGroup().FindAllStringSubmatch(expression, 2); len(words) == 1 && len(words[0][1]) <= mostOfMetricName {
+		return words[0][1]
+	}
+	return ""
+}
 
 // String returns the expression.
 func (m Metric) String() string { return m.re.String() }

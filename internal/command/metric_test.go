@@ -103,3 +103,21 @@ func TestDirections(t *testing.T) {
 		require.ErrorContains(t, err, says)
 	}
 }
+
+// A metric is called by its group, or by the words before it.
+func TestMetricName(t *testing.T) {
+	for text, want := range map[string]string{
+		`(?P<latency>[0-9.]+) ms`:         "latency",
+		`rps=([0-9.]+)`:                   "rps",
+		`score (\d+)`:                     "score",
+		`Requests per second: *([0-9.]+)`: "Requests per second",
+		`"p99":\s*([0-9.]+)`:              "p99",
+		`(?m)^tps = ([0-9.]+)`:            "tps",
+		`(?:a|b) rate: ([0-9.]+)`:         "rate",
+		`([0-9.]+) requests`:              "",
+		`\w+ ([0-9]+)`:                    "",
+		`a very long name of a figure that no title has room for=([0-9]+)`: "",
+	} {
+		assert.Equal(t, want, MetricName(text), "%s", text)
+	}
+}

@@ -39,6 +39,9 @@ func (p Placement) Setting() placement.Setting {
 	return placement.Setting{CPUs: p.CPUs, Mempolicy: p.Mempolicy, Nodes: p.Nodes}
 }
 
+// autoPlacements stands for all placements that can matter.
+const autoPlacements = "auto"
+
 // scope is the part of a machine from which placements are made.
 type scope struct {
 	m        *topology.Machine
@@ -120,8 +123,10 @@ func (g scope) lookup(name string) (Placement, error) {
 		return Placement{}, hint.With(fmt.Errorf("no placement %q of a program that runs", name), g.named())
 	case copyKindOf(name) != nil:
 		return Placement{}, hint.With(fmt.Errorf("%s is a placement of several copies", name), "add --copies 2")
+	case name == autoPlacements:
+		return Placement{}, hint.With(fmt.Errorf("%s is no single placement", name), "--placements auto compares all that can matter here")
 	}
-	near := hint.Near(name, append(catalog.Names(kinds[:]), catalog.Names(copyKinds[:])...))
+	near := hint.Near(name, append([]string{autoPlacements}, append(catalog.Names(kinds[:]), catalog.Names(copyKinds[:])...)...))
 	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), near+"there are "+catalog.List(kinds[:])+"; of copies: "+catalog.List(copyKinds[:]))
 }
 

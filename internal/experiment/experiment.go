@@ -93,6 +93,7 @@ type Resolution[C any] struct {
 // ComparedBy are the figures that a matrix judges in place of those of the experiment. The zero ComparedBy: there are none.
 type ComparedBy struct {
 	Column  string // the column that decides when the run stops
+	Label   string // of it; "": as the column says
 	Better  string // result.Lower or result.Higher
 	Figures []result.JudgedColumn
 }

@@ -195,7 +195,7 @@ var free = []struct{ path, why string }{
 	{`header\.seed`, "in a run whose order is not drawn, or in one whose order other seeds give too"},
 	{`header\.partial`, "what counts is in the footer"},
 	{`header\.matrix\.rules`, "by other rules, other verdicts follow"},
-	{`header\.matrix\.(title|columns|order\.method|figures\[\]\.label)\b`, "words"},
+	{`header\.matrix\.(title|columns|datum_label|order\.method|figures\[\]\.label)\b`, "words"},
 	{`header\.matrix\.order\.rule`, "a key that only earlier versions wrote"},
 	{`header\.matrix\.order\.block_cells`, "of a run without blocks"},
 	{`rows: header\.matrix\.baseline`, "of a run that compares no rows"},

@@ -218,6 +218,19 @@ func TestParseMetrics(t *testing.T) {
 	assert.NotNil(t, s.metrics[0].lines)
 	assert.NotNil(t, s.metrics[1].own)
 	assert.NotNil(t, s.metrics[2].series)
+	for metric, want := range map[string]string{
+		"rps=([0-9.]+)\nasked_total":                          "rps",
+		"asked_total\nhistogram_quantile(0.99, took_seconds)": "asked_total",
+		"histogram_quantile(0.99, took_seconds)\nasked_total": "p99 of took_seconds",
+		`asked_total{code="200"}`:                             "asked_total",
+		"process:run-queue":                                   "process:run-queue",
+		`^\d+ (?P<time>\d+ \d+)`:                              "lines a second",
+		`^(?P<time>\d+ \d+) tps=(\d+)`:                        "tps",
+	} {
+		s, err := parse(Source{metric: metric, better: "higher", load: "x", url: "http://h/"})
+		require.NoError(t, err)
+		assert.Equal(t, want, s.compared.Label, metric)
+	}
 	s, err = parse(Source{metric: "process:cpu"})
 	require.NoError(t, err)
 	assert.Equal(t, result.Lower, s.compared.Better, "known")

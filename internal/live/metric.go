@@ -21,6 +21,7 @@ import (
 // metric is a judged figure: where it comes from. One of own, series, lines and whole is set.
 type metric struct {
 	label  string
+	name   string // in titles; "": it has none
 	better string // the direction that is known of it; "": none
 	own    func(*Figures) *float64
 	series *metrics.Selector // of the endpoint
@@ -58,7 +59,7 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		if i < 0 {
 			return m, fmt.Errorf("there is no figure %s%s: there are %s", ownPrefix, name, catalog.List(ownFigures))
 		}
-		return metric{label: text, own: ownFigures[i].of, better: result.Lower}, nil
+		return metric{label: text, name: text, own: ownFigures[i].of, better: result.Lower}, nil
 	}
 	selector := text
 	if parts := quantileText().FindStringSubmatch(text); parts != nil {
@@ -70,7 +71,10 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 	}
 	if s.url != "" {
 		if of, err := metrics.ParseSelector(selector); err == nil {
-			m.series, m.label = &of, cmp.Or(m.label, text)
+			m.series, m.label, m.name = &of, cmp.Or(m.label, text), of.Name
+			if m.quantile > 0 {
+				m.name = fmt.Sprintf("p%g of %s", 100*m.quantile, of.Name)
+			}
 			return m, nil
 		} else if m.quantile > 0 || s.load == "" {
 			return m, err
@@ -82,7 +86,7 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 	}
 	if s.perBlock {
 		of, err := command.NewMetric(text)
-		return metric{label: text, whole: &of}, err
+		return metric{label: text, name: command.MetricName(text), whole: &of}, err
 	}
 	if m.lines, err = regexp.Compile(text); err != nil {
 		if of := (*syntax.Error)(nil); errors.As(err, &of) {
@@ -90,11 +94,14 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		}
 		return m, err
 	}
-	if figures := m.lines.NumSubexp() - min(1, m.lines.SubexpIndex(timeGroup)+1); figures > 1 {
+	figures := m.lines.NumSubexp() - min(1, m.lines.SubexpIndex(timeGroup)+1)
+	if figures > 1 {
 		return m, hint.With(fmt.Errorf("it has %d groups", figures),
 			"one group is the figure of a line, and none counts lines; (?P<time>…) may be the line's time, and (?:…) is no group")
 	}
-	m.label = text
+	if m.label, m.name = text, "lines a second"; figures > 0 {
+		m.name = command.MetricName(strings.Replace(text, "<"+timeGroup+">", "", 1))
+	}
 	return m, nil
 }
 

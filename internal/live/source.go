@@ -297,7 +297,7 @@ func (s *Source) parseMetrics() error {
 			return hint.Flag("metric", text, command.ErrNoDirection)
 		}
 		if i == 0 {
-			s.compared = experiment.ComparedBy{Column: metricColumn(0), Better: direction}
+			s.compared = experiment.ComparedBy{Column: metricColumn(0), Label: m.name, Better: direction}
 		} else {
 			s.compared.Figures = append(s.compared.Figures, result.JudgedColumn{Column: metricColumn(i), Label: m.label, Better: direction})
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"gorun/internal/column"
 	"gorun/internal/result"
@@ -33,6 +34,17 @@ func (f Comparand) judgedBy(s result.Sample) result.Sample {
 	s.Quality.Verdict = result.Invalid
 	s.Quality.Reasons = []string{"the " + f.Label + " is not known"}
 	return s
+}
+
+// distribute summarises figures that Of returned, as they were measured: a rate is no inverse.
+func (f Comparand) distribute(figures []float64) result.Distribution {
+	if f.rate {
+		figures = slices.Clone(figures)
+		for i, figure := range figures {
+			figures[i] = 1 / figure
+		}
+	}
+	return result.Distribute(figures)
 }
 
 // lacks reports whether a sample cannot be judged by this figure.

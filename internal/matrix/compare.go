@@ -54,8 +54,8 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	sides := append([]Side{a, b}, more...)
 	for _, side := range sides {
 		if side.Run.Matrix == nil {
-			return nil, hint.With(fmt.Errorf("%s is not a matrix: repeats within one process cannot be compared with another's",
-				side.File), "measure both with gorun matrix --out")
+			return nil, hint.With(fmt.Errorf("%s has samples of one setting, which cannot be compared with those of another run", side.File),
+				"gorun ab 'COMMAND A' 'COMMAND B' compares commands; gorun matrix --out makes journals that can be compared")
 		}
 		if side.Run.Matrix.Order.Design == result.Rows {
 			return nil, hint.With(fmt.Errorf("%s has all samples of a row after each other: drift between the rows cannot be "+
@@ -74,7 +74,9 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	var unmeant []string
 	for _, d := range c.Differences {
 		if !slices.ContainsFunc(across, func(word string) bool { return word == d.What || slices.Contains(implied[word], d.What) }) {
-			c.Unmeant = append(c.Unmeant, d.What)
+			if !slices.Contains(c.Unmeant, d.What) {
+				c.Unmeant = append(c.Unmeant, d.What)
+			}
 			unmeant = append(unmeant, fmt.Sprintf("%s is %s in A and %s in B", d.What, d.A, d.B))
 		}
 	}
@@ -301,7 +303,10 @@ func compareCells(c *result.Comparison, sides []Side, figures [][]Comparand, fla
 			of.Words = forced + of.Verdict.String()
 			switch {
 			case f == 0:
-				cell.SecondsA, cell.SecondsB = result.Distribute(seconds[0]), result.Distribute(seconds[1])
+				if first[0].amount || first[0].rate {
+					cell.Metric = a.MetricName()
+				}
+				cell.SecondsA, cell.SecondsB = first[0].distribute(seconds[0]), first[0].distribute(seconds[1])
 				cell.Verdict, cell.Relative, cell.Words = of.Verdict, of.Relative, of.Words
 			case of.Verdict.Kind != stats.Invalid:
 				cell.Figures = append(cell.Figures, of)

@@ -352,7 +352,7 @@ func TestCompareDifferences(t *testing.T) {
 func TestCompareRefuses(t *testing.T) {
 	good := func() matrix.Side { return measured(t, "a", workers(2), fake{}) }
 	for want, spoil := range map[string]func(*result.Run){
-		"b is not a matrix: repeats within one":      func(r *result.Run) { r.Matrix = nil },
+		"b has samples of one setting":               func(r *result.Run) { r.Matrix = nil },
 		"a is of gorun primes and b of gorun memory": func(r *result.Run) { r.Experiment = "memory" },
 		"no cell of a is in b": func(r *result.Run) {
 			for i := range r.Cells {
@@ -367,7 +367,7 @@ func TestCompareRefuses(t *testing.T) {
 	}
 	none := matrix.Side{File: "none", Run: &result.Run{}}
 	_, err := matrix.Compare(none, good(), nil, nil, true)
-	require.ErrorContains(t, err, "none is not a matrix")
+	require.ErrorContains(t, err, "none has samples of one setting")
 	assert.Contains(t, hint.Of(err), "gorun matrix --out")
 }
 
@@ -412,7 +412,7 @@ func TestCompareInTurn(t *testing.T) {
 		"b3: the two runs cannot be compared: not a repetition of b1: flags is no --nice there and --nice 5 here": func(r *result.Run) {
 			given(r, "nice", "5")
 		},
-		"b3 is not a matrix": func(r *result.Run) { r.Matrix = nil },
+		"b3 has samples of one setting": func(r *result.Run) { r.Matrix = nil },
 	} {
 		odd := side("b3", fake{session: 5})
 		spoil(odd.Run)

@@ -182,7 +182,7 @@ func (f FailOn) gate(run *result.Run, cells []compared) *result.Gate {
 				by = "by " + condition.figure + ", "
 			}
 			outcome, words := condition.outcome(v, judged)
-			why[outcome] = append(why[outcome], by+cell.name+" "+words)
+			why[outcome] = append(why[outcome], by+cell.name+words)
 		}
 	}
 	for _, outcome := range []string{result.GateUndecided, result.GateFailed} {
@@ -196,12 +196,12 @@ func (f FailOn) gate(run *result.Run, cells []compared) *result.Gate {
 // outcome returns what a verdict is for the condition, and the end of a sentence about the cell that says why.
 func (f failure) outcome(v stats.Verdict, judged bool) (outcome, why string) {
 	if !judged {
-		return result.GateUndecided, "has no verdict"
+		return result.GateUndecided, " has no verdict"
 	}
 	open := v.Kind == stats.CantTell || v.Kind == stats.Confounded || v.Kind == stats.Invalid
 	if f.word == undecided {
 		if open {
-			return result.GateFailed, "has no certain verdict: " + v.Brief()
+			return result.GateFailed, " has no certain verdict: " + v.Brief()
 		}
 		return result.GatePassed, ""
 	}
@@ -215,11 +215,11 @@ func (f failure) outcome(v stats.Verdict, judged bool) (outcome, why string) {
 	least, more := v.AtLeast(f.above)
 	switch {
 	case of && more:
-		return result.GateFailed, "is " + least
+		return result.GateFailed, " is " + least
 	case v.Kind == stats.Mixed && slower && faster && f.above == 0:
-		return result.GateFailed, "differs: " + v.Brief()
+		return result.GateFailed, " differs: " + v.Brief()
 	case claims && !of, v.Kind == stats.Same && f.above == 0, known && !slices.ContainsFunc(v.Effects(), beyond):
 		return result.GatePassed, "" // it certainly does not differ by more
 	}
-	return result.GateUndecided, "may be: " + v.Brief()
+	return result.GateUndecided, ": " + v.Brief()
 }

@@ -160,4 +160,7 @@ func TestCompareRates(t *testing.T) {
 	cell := compare(t, measured(t, "a", rates(), f), measured(t, "b", rates(), more)).Cells[1]
 	assert.InDelta(t, 0.5, cell.Verdict.Typical.Ratio, 0.01)
 	assert.True(t, cell.Verdict.Rate, "in words, it is twice as much: %s", cell.Words)
+	assert.InDelta(t, 0.1, cell.SecondsA.Median, 0.01, "as it was measured, not its inverse")
+	assert.InDelta(t, 0.2, cell.SecondsB.Median, 0.01)
+	assert.NotEmpty(t, cell.Metric)
 }

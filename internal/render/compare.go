@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -39,7 +40,7 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 func comparisonAnswer(c *result.Comparison) []view.Statement {
 	var claims []view.Claim
 	for _, cell := range c.Cells {
-		claims = append(claims, view.Claim{Name: cell.A, Verdict: cell.Verdict})
+		claims = append(claims, view.Claim{Name: cell.A, Figure: cell.Metric, Verdict: cell.Verdict})
 	}
 	statements := view.Judgements(claims, "A")
 	for _, w := range c.Warnings {
@@ -111,8 +112,13 @@ func differencesTable(c *result.Comparison) table.Table {
 func comparedTable(c *result.Comparison, verbose bool) table.Table {
 	t := table.Table{Name: "compared", Columns: []table.Column{{Title: "cell", Label: true}, {Title: "A"}, {Title: "B"}, {Title: "B against A"}}}
 	for _, cell := range c.Cells {
+		unit := column.Seconds
+		if cell.Metric != "" {
+			unit = column.None
+		}
 		t.Rows = append(t.Rows, table.Row{Name: cell.A, Values: []table.Value{
-			table.Text(cell.A), table.Seconds(cell.SecondsA.Median), table.Seconds(cell.SecondsB.Median), comparedWords(cell, verbose),
+			table.Text(cell.A), table.Number{X: cell.SecondsA.Median, Unit: unit}, table.Number{X: cell.SecondsB.Median, Unit: unit},
+			comparedWords(cell, verbose),
 		}})
 	}
 	return t

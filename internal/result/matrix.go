@@ -12,16 +12,17 @@ import (
 // Matrix is the design of a run of several cells, fixed before its first sample.
 type Matrix struct {
 	Title     string         `json:"title,omitempty"`
-	Compared  string         `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
-	Better    string         `json:"better,omitempty"`  // of a metric: Lower or Higher
-	Figures   []JudgedColumn `json:"figures,omitempty"` // judged on the same samples, in addition to the deciding figure
-	Rules     int            `json:"rules,omitempty"`   // matrix.Rules of the gorun that began the run
-	Baseline  int            `json:"baseline"`          // index of the cell with which cells without an Against are compared
-	Alpha     float64        `json:"alpha"`             // probability of any false verdict in the run
-	Margin    float64        `json:"margin"`            // a difference up to it is none: 0.02 is 2%
-	Precision float64        `json:"precision"`         // width of the interval at which a cell is sampled enough
-	Rounds    int            `json:"rounds"`            // of every cell; 0: until it is decided
-	Warmup    int            `json:"warmup"`            // executions that each child process drops before its sample
+	Compared  string         `json:"datum,omitempty"`       // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
+	Label     string         `json:"datum_label,omitempty"` // what a metric is called; "": by a group of its expression, or MetricColumn
+	Better    string         `json:"better,omitempty"`      // of a metric: Lower or Higher
+	Figures   []JudgedColumn `json:"figures,omitempty"`     // judged on the same samples, in addition to the deciding figure
+	Rules     int            `json:"rules,omitempty"`       // matrix.Rules of the gorun that began the run
+	Baseline  int            `json:"baseline"`              // index of the cell with which cells without an Against are compared
+	Alpha     float64        `json:"alpha"`                 // probability of any false verdict in the run
+	Margin    float64        `json:"margin"`                // a difference up to it is none: 0.02 is 2%
+	Precision float64        `json:"precision"`             // width of the interval at which a cell is sampled enough
+	Rounds    int            `json:"rounds"`                // of every cell; 0: until it is decided
+	Warmup    int            `json:"warmup"`                // executions that each child process drops before its sample
 	// WarmupSeconds is the time after which a warm-up is cut; 0: not cut.
 	WarmupSeconds float64  `json:"warmup_seconds,omitempty"`
 	Budget        float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
@@ -352,6 +353,7 @@ type ComparedCell struct {
 	A        string           `json:"a"` // its name there
 	B        string           `json:"b"`
 	Relation string           `json:"relation,omitempty"` // by which cells with different CPUs were matched
+	Metric   string           `json:"metric,omitempty"`   // that is compared, and stands in seconds_a and seconds_b; "": a time
 	SecondsA Distribution     `json:"seconds_a"`
 	SecondsB Distribution     `json:"seconds_b"`
 	Verdict  stats.Verdict    `json:"verdict"` // on B's time against A's

@@ -44,6 +44,15 @@ func (r *Run) Grouped() [][]int {
 	if len(r.Cells) < 3 || len(groups) < 2 {
 		return nil
 	}
+	ratio := func(cell int) float64 {
+		if v := r.Cells[cell].Verdict; v != nil && !r.IsBaseline(cell) {
+			return v.Typical.Ratio
+		}
+		return 1
+	}
+	for _, group := range groups {
+		slices.SortStableFunc(group, func(a, b int) int { return cmp.Compare(ratio(a), ratio(b)) })
+	}
 	return groups
 }
 

@@ -438,13 +438,14 @@ func warnEqual(p *plan) {
 func settleJudged(run *result.Run, all []experiment.ComparedBy) error {
 	first := all[0]
 	for _, j := range all {
-		if j.Column != first.Column || j.Better != first.Better || !slices.Equal(j.Figures, first.Figures) {
+		if j.Column != first.Column || j.Label != first.Label || j.Better != first.Better || !slices.Equal(j.Figures, first.Figures) {
 			return hint.Usage(hint.With(errors.New("--metric and --better are not the same in all cells"),
 				"all cells are compared by the same figures"))
 		}
 	}
 	if first.Column != "" {
-		run.Matrix.Compared, run.Matrix.Better, run.Matrix.Figures = first.Column, first.Better, slices.Clone(first.Figures)
+		m := run.Matrix
+		m.Compared, m.Label, m.Better, m.Figures = first.Column, first.Label, first.Better, slices.Clone(first.Figures)
 	}
 	return nil
 }

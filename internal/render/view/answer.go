@@ -220,7 +220,11 @@ func Verdicts(run *result.Run) []Statement {
 		statements = append(statements, Statement{Text: text})
 	}
 	statements = append(statements, ByFigures(run, func(cell int) string { return names[cell] })...)
-	if doubts := Doubtful(run.Samples); doubts != "" {
+	whole := run.Samples
+	if last := len(whole) - 1; last >= 0 && whole[last].Partial { // what the budget cut is not judged
+		whole = whole[:last]
+	}
+	if doubts := Doubtful(whole); doubts != "" {
 		statements = append(statements, Statement{Text: doubts, Apart: true})
 	}
 	return statements
@@ -343,7 +347,7 @@ func (c Claim) sentence(against string) string {
 		case v.Reason != "":
 			return "No verdict: " + v.Why()
 		}
-		return fmt.Sprintf("No difference between %s and %s was found: %s", against, c.Name, v.Why())
+		return fmt.Sprintf("Can't tell whether %s differs from %s: %s", c.Name, against, v.Why())
 	case stats.Confounded:
 		return fmt.Sprintf("No verdict: %s; the samples by themselves say %s", v.Reason, v.Undisturbed())
 	default:

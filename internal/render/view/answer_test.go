@@ -43,7 +43,7 @@ func TestJudgementsOfOneComparison(t *testing.T) {
 	assert.Equal(t, "No difference between floating and pinned is larger than 2%.", sentence(claim("pinned", stats.Same, 0.99, 1.01)))
 	open := claim("pinned", stats.CantTell, 0.89, 1.34)
 	open.Verdict.Forecast = &stats.Forecast{Rounds: 110, Seconds: 180}
-	assert.Equal(t, "No difference between floating and pinned was found: −11% to +34%; about 110 more rounds (3 min) would decide.", sentence(open))
+	assert.Equal(t, "Can't tell whether pinned differs from floating: −11% to +34%; about 110 more rounds (3 min) would decide.", sentence(open))
 	assert.Equal(t, "pinned against floating: invalid, it ended.",
 		sentence(Claim{Name: "pinned", Verdict: stats.InvalidVerdict("it ended")}))
 }

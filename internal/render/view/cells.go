@@ -69,7 +69,9 @@ func CellPhrases(run *result.Run, i int, verbose bool) table.Phrases {
 		}
 		if judged && figure.Cells == 0 && (verbose || decides == nil || !silent) {
 			phrase := FigureWords(figure, v, verbose)
-			phrase.Text += values(run, i, figure)
+			if v.Reason == "" { // else the reason says what counts
+				phrase.Text += values(run, i, figure)
+			}
 			phrases = append(phrases, phrase)
 		}
 	}
