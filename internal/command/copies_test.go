@@ -174,7 +174,7 @@ func TestScaling(t *testing.T) {
 		"CPUs": {
 			[]step{one, two, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 1.03, queue: 0.96, use: 2, cpus: 2}},
 			[]string{
-				"It scales to 2 copies, which do 1.96 × (1.92 to 2.00) as much as one. It stops scaling at 4 copies: each takes " +
+				"It scales to 2 copies, which do 1.96 × (1.92 to 2.00) as much as one. It stops scaling at 4 copies: the last ends after " +
 					"2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
 				"They wait for CPUs: a copy is ready to run without a CPU for 960 ms of its 2.00 s, one alone for 1.00 ms",
 			},
@@ -182,7 +182,7 @@ func TestScaling(t *testing.T) {
 		"caches or memory": {
 			[]step{one, {n: 2, ratio: ratio(1.5, 1.4, 1.6), time: 1.5, cpu: 1.49, queue: 0.002, use: 2, cpus: 2}},
 			[]string{
-				"It stops scaling at 2 copies: each takes 1.50 × (1.40 to 1.60) the time of one, and all do 1.33 × (1.25 to 1.43) as much",
+				"It stops scaling at 2 copies: the last ends after 1.50 × (1.40 to 1.60) the time of one, and all do 1.33 × (1.25 to 1.43) as much",
 				"A copy's CPU time grows from 1.00 s to 1.49 s: the copies share a core, a cache or memory bandwidth",
 			},
 		},
@@ -192,7 +192,7 @@ func TestScaling(t *testing.T) {
 				{n: 2, ratio: ratio(1.9, 1.8, 2), time: 1.9, cpu: 0.21, queue: 0.01, use: 0.2, cpus: 2},
 			},
 			[]string{
-				"It stops scaling at 2 copies: each takes 1.90 × (1.80 to 2.00) the time of one, and all do 1.05 × (1.00 to 1.11) as much",
+				"It stops scaling at 2 copies: the last ends after 1.90 × (1.80 to 2.00) the time of one, and all do 1.05 × (1.00 to 1.11) as much",
 				"Neither a copy's CPU time (210 ms, alone 200 ms) nor its wait for a CPU (10.0 ms) explains it: the program waits for something " +
 					"else that the copies share, such as a disk, a lock or a server",
 			},
@@ -203,19 +203,19 @@ func TestScaling(t *testing.T) {
 				{n: 2, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 2.1, queue: 0.9, use: 2, cpus: 2},
 			},
 			[]string{
-				"It stops scaling at 2 copies: each takes 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
+				"It stops scaling at 2 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
 				"They lack CPUs: together they keep 2.0 of 2 busy",
 			},
 		},
 		"too wide": {
 			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4), time: 1, cpu: 1}},
-			[]string{"Can't tell whether it scales to 2 copies: each takes 1.10 × (0.90 to 1.40) the time of one"},
+			[]string{"Can't tell whether it scales to 2 copies: the last ends after 1.10 × (0.90 to 1.40) the time of one"},
 		},
 		"not known": {[]step{one, {n: 2}}, []string{"Can't tell yet whether it scales to 2 copies"}},
 		"doubt before": {
 			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4)}, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 2}},
 			[]string{
-				"It stops scaling at 4 copies: each takes 2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
+				"It stops scaling at 4 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
 				"A copy's CPU time grows from 1.00 s to 2.00 s: the copies share a core, a cache or memory bandwidth",
 			},
 		},

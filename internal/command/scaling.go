@@ -88,7 +88,7 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 		switch {
 		case s.n <= base.n:
 		case s.known() && s.ratio.Lo > slowed:
-			text := fmt.Sprintf("It stops scaling at %d copies: each takes %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output(base)))
+			text := fmt.Sprintf("It stops scaling at %d copies: the last ends after %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output(base)))
 			if doubt.n == 0 && far.n > base.n {
 				text = fmt.Sprintf("It scales to %d copies, which do %s as much as %s. %s", far.n, times(far.output(base)), one, text)
 			}
@@ -103,7 +103,7 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 	case doubt.n != 0 && !doubt.known():
 		return []view.Statement{{Text: fmt.Sprintf("Can't tell yet whether it scales to %d copies", doubt.n)}}
 	case doubt.n != 0:
-		return []view.Statement{{Text: fmt.Sprintf("Can't tell whether it scales to %d copies: each takes %s the time of %s", doubt.n, times(doubt.ratio), one)}}
+		return []view.Statement{{Text: fmt.Sprintf("Can't tell whether it scales to %d copies: the last ends after %s the time of %s", doubt.n, times(doubt.ratio), one)}}
 	}
 	return []view.Statement{{Text: fmt.Sprintf("It scales to %d copies, the most that were tried: they do %s as much as %s", far.n, times(far.output(base)), one)}}
 }
