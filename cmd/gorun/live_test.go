@@ -154,6 +154,7 @@ func TestLiveServerEndpoint(t *testing.T) {
 	for _, refused := range [][2]string{
 		{"histogram_quantile(0.5, took_seconds)", "a latency quantile needs a rate beside it"},
 		{"asked", "it has asked_total"},
+		{"took_seconds", "took_seconds is a histogram"},
 	} {
 		_, stderr, err := runLive(t, append(args, "--better", "higher", "--metric", refused[0])...)
 		require.Error(t, err)

@@ -154,7 +154,11 @@ func (s *sampler) try(ctx context.Context) error {
 		if m.series == nil {
 			continue
 		}
-		if _, err := scrape.Find(*m.series); err != nil {
+		find := scrape.Find
+		if m.quantile > 0 {
+			find = scrape.FindHistogram
+		}
+		if _, err := find(*m.series); err != nil {
 			return err
 		}
 	}
