@@ -20,7 +20,8 @@ import (
 
 // metric is a judged figure: where it comes from. One of own, series, lines and whole is set.
 type metric struct {
-	label  string
+	text   string // as it was given
+	label  string // text, and what is left out of it
 	better string // the direction that is known of it; "": none
 	own    func(*Figures) *float64
 	series *metrics.Selector // of the endpoint

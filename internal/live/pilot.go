@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"go/version"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
@@ -62,10 +64,14 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 	var slowest time.Duration
 	var steps [2]int // slices in which a counter grew, and all
 	s.slice = max(pilotSlice, blockFor(s.answer()))
-	for _, setting := range s.settings {
-		series, slice, err := s.holding(ctx, setting, &steps)
+	for i, setting := range s.settings {
+		left := len(s.settings) - i
+		series, slice, err := s.holding(ctx, setting, left, &steps)
+		if err != nil && errors.Is(err, ctx.Err()) {
+			return nil, s.unfinished("ended during the pilot, with "+s.nameOf(setting), left, slice)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("the pilot, with %v: %w", setting, err)
+			return nil, fmt.Errorf("the pilot, with %s: %w", s.nameOf(setting), err)
 		}
 		slowest = max(slowest, time.Duration(settling(series))*slice)
 	}
@@ -201,9 +207,35 @@ func (s *sampler) followed(ctx context.Context, to program.Setting) error {
 	return fmt.Errorf("GOMAXPROCS of the program has not followed its %d CPUs within %v", to.CPUs.Len(), followPatience)
 }
 
+// holdFor returns how long the pilot holds a setting in which a slice takes this long. Slices whose edges are lines of a load last until the
+// next one.
+func (s *sampler) holdFor(slice time.Duration) time.Duration {
+	if s.slice >= longSlice {
+		return slice
+	}
+	return max(pilotHold, leastHold*slice)
+}
+
+// unfinished is the error of a pilot that still has to hold this number of settings.
+func (s *sampler) unfinished(what string, left int, slice time.Duration) *experiment.Unfinished {
+	return &experiment.Unfinished{
+		What: what, Whole: now().at - s.begun + time.Duration(left)*s.holdFor(slice), Each: s.washout + s.block + max(0, slice-s.slice),
+	}
+}
+
+// fits returns an error if the budget ends before the pilot has held the settings that are left, and a round has been taken.
+func (s *sampler) fits(ctx context.Context, left int, slice time.Duration) error {
+	of := s.unfinished("is too short for the pilot and one round", left, slice)
+	needs := s.begun + of.Whole - now().at + time.Duration(len(s.cells)+1)*of.Each // the baseline is there twice
+	if end, budgeted := ctx.Deadline(); budgeted && time.Until(end) < needs {
+		return of
+	}
+	return nil
+}
+
 // holding gives the program a setting, and returns the first judged figure of the slices that follow, and their length. steps counts the
-// slices in which a counter grew, and all.
-func (s *sampler) holding(ctx context.Context, setting program.Setting, steps *[2]int) (series []float64, slice time.Duration, err error) {
+// slices in which a counter grew, and all. left is the number of settings that are not yet held.
+func (s *sampler) holding(ctx context.Context, setting program.Setting, left int, steps *[2]int) (series []float64, slice time.Duration, err error) {
 	err = placement.OnThread(func() error {
 		took, _, err := s.change(ctx, setting)
 		if err == nil && took > mostSwitch { // once, it may have been another program
@@ -219,13 +251,21 @@ func (s *sampler) holding(ctx context.Context, setting program.Setting, steps *[
 		}
 		begun := now().at
 		var last *block
+		measured, shortest := 0, time.Duration(math.MaxInt64)
 		for len(series) < leastHold || now().at < begun+pilotHold {
 			figures := &Figures{}
 			b, err := s.measure(ctx, last, s.slice, figures)
 			if err != nil {
 				return err
 			}
-			last, slice = &b, max(slice, b.to.at-b.from.at)
+			took := b.to.at - b.from.at
+			shortest = min(shortest, took)
+			if measured++; measured == 2 { // one may be long by chance
+				if err := s.fits(ctx, left, shortest); err != nil {
+					return err
+				}
+			}
+			last, slice = &b, max(slice, took)
 			s.noteAnswer(b.scrapes[1])
 			if least := blockFor(s.answer()); least > s.slice {
 				s.slice = least
@@ -297,20 +337,24 @@ func (s *sampler) settlesSlowly() []result.Warning {
 		return nil
 	}
 	sum, up := 0.0, 0
-	for _, ratio := range s.longs {
-		sum += math.Log(ratio)
-		if ratio > 1 {
+	var of []string
+	for _, l := range s.longs {
+		sum += math.Log(l.ratio)
+		if l.ratio > 1 {
 			up++
 		}
+		of = append(of, l.of)
 	}
+	slices.Sort(of)
 	mean := sum / float64(len(s.longs))
 	if math.Abs(mean) < slowly || up != 0 && up != len(s.longs) {
 		return nil
 	}
 	return []result.Warning{{
-		Code:    "slow-carry-over",
-		Message: "the metric was still " + drift(mean) + " during long blocks",
-		Hint:    "give a longer --washout and --block: each setting is compared in a state that follows a switch",
+		Code: "slow-carry-over",
+		Message: fmt.Sprintf("%s was still %s during long blocks of %s",
+			s.metrics[0].text, drift(mean), strings.Join(slices.Compact(of), " and of ")),
+		Hint: "give a longer --washout and --block: each setting is compared in a state that follows a switch",
 	}}
 }
 

@@ -291,6 +291,7 @@ func (s *Source) parseMetrics() error {
 		if err != nil {
 			return hint.Flag("metric", text, err)
 		}
+		m.text = text
 		alone = alone && m.quantile > 0
 		direction := cmp.Or(directions[i], m.better)
 		if direction == "" {

@@ -93,7 +93,7 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 	request.Header.Set("Accept", "text/plain;version=0.0.4")
 	s := &Scrape{Sent: time.Now()}
 	answer, err := e.client.Do(request)
-	if late := (*url.Error)(nil); errors.As(err, &late) && late.Timeout() {
+	if late := (*url.Error)(nil); errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
 		err = fmt.Errorf("%s has not answered within %v", e.url, scrapePatience)
 	}
 	if err != nil {
