@@ -19,7 +19,6 @@ import (
 	"gorun/internal/program"
 	"gorun/internal/result"
 	"gorun/internal/stats"
-	"gorun/internal/units"
 )
 
 // The pilot holds each setting, and measures slices.
@@ -207,6 +206,16 @@ func (s *sampler) followed(ctx context.Context, to program.Setting) error {
 	return fmt.Errorf("GOMAXPROCS of the program has not followed its %d CPUs within %v", to.CPUs.Len(), followPatience)
 }
 
+// nameOf returns the name of the first cell with a setting.
+func (s *sampler) nameOf(setting program.Setting) string {
+	for _, c := range s.cells {
+		if c.Name != "" && c.Setting.String() == setting.String() {
+			return c.Name
+		}
+	}
+	return setting.String()
+}
+
 // holdFor returns how long the pilot holds a setting in which a slice takes this long. Slices whose edges are lines of a load last until the
 // next one.
 func (s *sampler) holdFor(slice time.Duration) time.Duration {
@@ -325,46 +334,6 @@ func settling(series []float64) int {
 		}
 	}
 	return len(series) / 2
-}
-
-// slowly is the mean change within long blocks from which the program settles more slowly than blocks show.
-const slowly = 0.04
-
-// settlesSlowly warns if long blocks show that the program is still settling when a block is over. All blocks follow a switch in the
-// same way, so such a program is compared in a state that it does not have without switches.
-func (s *sampler) settlesSlowly() []result.Warning {
-	if len(s.longs) == 0 {
-		return nil
-	}
-	sum, up := 0.0, 0
-	var of []string
-	for _, l := range s.longs {
-		sum += math.Log(l.ratio)
-		if l.ratio > 1 {
-			up++
-		}
-		of = append(of, l.of)
-	}
-	slices.Sort(of)
-	mean := sum / float64(len(s.longs))
-	if math.Abs(mean) < slowly || up != 0 && up != len(s.longs) {
-		return nil
-	}
-	return []result.Warning{{
-		Code: "slow-carry-over",
-		Message: fmt.Sprintf("%s was still %s during long blocks of %s",
-			s.metrics[0].text, drift(mean), strings.Join(slices.Compact(of), " and of ")),
-		Hint: "give a longer --washout and --block: each setting is compared in a state that follows a switch",
-	}}
-}
-
-// drift has the direction and the size of a mean change, a logarithm, within long blocks.
-func drift(mean float64) string {
-	direction := "rising"
-	if mean < 0 {
-		direction = "falling"
-	}
-	return fmt.Sprintf("%s (%s)", direction, units.Changes{Step: 0.01, Amount: true}.Ratio(math.Exp(mean)))
 }
 
 // followsMask returns the name of the program if it is one of Go whose GOMAXPROCS follows its mask (Go 1.25), where settings differ in

@@ -54,12 +54,6 @@ type sampler struct {
 	over   error // why no further sample can be taken
 }
 
-// longBlock is the figure in the second half of a long block over that in the first, and the name of its setting.
-type longBlock struct {
-	ratio float64
-	of    string
-}
-
 func newSampler(e experiment.Environment, source *Source, cells []Cell) *sampler {
 	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62))}
 	for _, c := range cells {
@@ -427,34 +421,6 @@ func notPositive(m metric, figure float64) error {
 		err = hint.With(err, "put load on the program: --load 'COMMAND', or a client that runs")
 	}
 	return err
-}
-
-// nameOf returns the name of the first cell with a setting.
-func (s *sampler) nameOf(setting program.Setting) string {
-	for _, c := range s.cells {
-		if c.Name != "" && c.Setting.String() == setting.String() {
-			return c.Name
-		}
-	}
-	return setting.String()
-}
-
-// long continues a block, and returns the figure in the second half over that in the first.
-func (s *sampler) long(ctx context.Context, b block, of string) (_ *float64, err error) {
-	half := min(mostLong, max(leastLong, longBlocks*s.block)) / 2
-	var halves [2]float64
-	for i := range halves {
-		figures := &Figures{}
-		if b, err = s.measure(ctx, &b, half, figures); err != nil {
-			return nil, err
-		}
-		if halves[i], _, err = s.figure(s.metrics[0], b, figures); err != nil {
-			return nil, nil // the next long block may have it
-		}
-	}
-	ratio := halves[1] / halves[0]
-	s.longs = append(s.longs, longBlock{ratio, of})
-	return &ratio, nil
 }
 
 // End implements experiment.Ender: the program has again what it had.
