@@ -414,15 +414,6 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, i
 	return figure, in, err
 }
 
-// notPositive is the error of a figure that cannot be compared.
-func notPositive(m metric, figure float64) error {
-	err := fmt.Errorf("%s is %v: only figures above 0 are compared", m.text, figure)
-	if figure == 0 {
-		err = hint.With(err, "put load on the program: --load 'COMMAND', or a client that runs")
-	}
-	return err
-}
-
 // End implements experiment.Ender: the program has again what it had.
 func (s *sampler) End() (warnings []result.Warning, err error) {
 	warnings = s.settlesSlowly()
