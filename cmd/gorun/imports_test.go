@@ -46,7 +46,7 @@ const mayImport = `
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
 	memory              catalog column cpuset csrc experiment hint linux matrix measure placement render/chart render/term render/view result table topology units
-	metrics             hint output result stats
+	metrics             hint output result shell stats
 	migrate             bytesize catalog column cpuset csrc experiment hint linux matrix measure placement render/view result stats topology units
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats table topology units
 	output              hint

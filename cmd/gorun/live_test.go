@@ -154,6 +154,7 @@ func TestLiveServerEndpoint(t *testing.T) {
 	for _, refused := range [][2]string{
 		{"histogram_quantile(0.5, took_seconds)", "a latency quantile needs a rate beside it"},
 		{"asked", "it has asked_total"},
+		{"took_seconds", "took_seconds is a histogram"},
 	} {
 		_, stderr, err := runLive(t, append(args, "--better", "higher", "--metric", refused[0])...)
 		require.Error(t, err)
@@ -207,6 +208,7 @@ func TestLiveServerEnds(t *testing.T) {
 		"once":    {func(string) string { return "echo rate=5" }, nil, false, "add --load-per-block"},
 		"wrong":   {func(string) string { return "sh -c 'echo cannot connect >&2; exit 3'" }, []string{"--load-per-block"}, false, "--load: the load ended with exit code 3: cannot connect"},
 		"abort":   {func(pid string) string { return programtest.Load(t, "rates", pid) }, []string{"--abort-if", "metric>10"}, false, "--abort-if metric>10: it was"},
+		"idle":    {func(string) string { return "sh -c 'while :; do echo rate=0; sleep 0.01; done'" }, nil, false, "the pilot, with " + a + ": rate=([0-9.]+) is 0: only figures above 0 are compared"},
 		"program": {func(pid string) string { return "sh -c 'while :; do echo rate=5; sleep 0.01; done'" }, nil, true, "it has ended"},
 	} {
 		t.Run(name, func(t *testing.T) {

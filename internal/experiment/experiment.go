@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"gorun/internal/child"
 	"gorun/internal/column"
@@ -163,6 +164,16 @@ func (o over) Unwrap() error { return o.error }
 
 // IsOver reports whether an error is so marked.
 func IsOver(err error) bool { return errors.As(err, new(over)) }
+
+// Unfinished is an error of Prepare: the budget ended before it had done its work, or is too short for it.
+type Unfinished struct {
+	What string // about the budget: "ended before …", "is too short for …"
+	Hint string // used if it is not known how long the work takes
+	// How long Prepare takes, and a sample; 0: unknown.
+	Whole, Each time.Duration
+}
+
+func (u *Unfinished) Error() string { return "the time " + u.What }
 
 // Status is the exit code of the user's command, which gorun passes on.
 type Status int

@@ -27,6 +27,7 @@ type Opening struct {
 	Vary     func(text string) error    // gives such a flag the values of a text NAME=A,B
 	Recorded *result.Run                // the run that is to be continued; nil: none
 	Dry      bool                       // for a plan: nothing of the user's is built or run
+	One      bool                       // one setting is enough: its line of --apply is printed, and nothing is measured
 	Captured bool                       // the machine is a captured one, of which nothing runs
 	Doing    func(what string)          // shows what is being done
 }

@@ -20,6 +20,7 @@ type View struct {
 	Rows     []string // columns that tell samples apart in a run without cells
 	Options  []string // options that are shown with a result, and first in a plan
 	Plan     func(plan *result.Plan) []table.Table
+	Own      bool      // its matrix is a command of its own, as gorun bench, and not one of gorun matrix
 	Drawings []Drawing // of a report
 
 	// Parts defines the parts of a sample, each of which has a row in CSV and a line in benchfmt. nil: a sample is one

@@ -17,7 +17,7 @@ import (
 
 // shown is how runs of `gorun bench` are shown.
 var shown = experiment.View{
-	Answer: answer, Tables: tables, Line: benchLine,
+	Answer: answer, Tables: tables, Line: benchLine, Own: true,
 	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
 		return changes(run), nil
 	},

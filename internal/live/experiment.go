@@ -54,7 +54,7 @@ func Of(source *Source) experiment.Experiment {
 
 // Cell is a setting of the program.
 type Cell struct {
-	Name    string
+	Name    string // as it was given
 	Setting program.Setting
 }
 
@@ -115,11 +115,23 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if !set.CPUs.Empty() {
 		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, set.CPUs.List())}
 	}
+	cell.Do.Name = named(f.placement, *set)
 	cell.Program = f.source.identity()
 	r.Cells = []experiment.Cell[Cell]{cell}
 	r.Placement = set.String()
 	r.Compared = f.source.compared
 	return r, nil
+}
+
+// named returns the name of a setting as it was given: with the name of its placement instead of the CPUs.
+func named(placement string, of program.Setting) string {
+	if placement == "" {
+		return of.String()
+	}
+	if of.CPUs = (cpuset.Set{}); of.String() != (program.Setting{}).String() {
+		placement += ", " + of.String()
+	}
+	return placement
 }
 
 // allowed returns the CPUs that the program may use, whatever gorun may.

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/command"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
@@ -105,6 +107,50 @@ func TestLoadsThatFail(t *testing.T) {
 	}
 }
 
+// A budget that ends before the first line of a load quotes the end of what it wrote.
+func TestNoLineWithinBudget(t *testing.T) {
+	l := lines("refused\n")
+	l.tail = []byte("refused\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := l.awaitFirst(ctx, []metric{{}, {lines: regexp.MustCompile("rate")}})
+	unfinished := (*experiment.Unfinished)(nil)
+	require.ErrorAs(t, err, &unfinished)
+	assert.Equal(t, `ended while --load ran without a line that matches "rate": refused`, unfinished.What)
+	assert.Contains(t, unfinished.Hint, "--load-per-block")
+}
+
+// The pilot tells early that a budget is too short, and otherwise which setting it held when the budget ended.
+func TestPilotWithinBudget(t *testing.T) {
+	s := chosen(0, 0)
+	s.slice, s.settings = pilotSlice, make([]program.Setting, 3)
+	for _, c := range []struct {
+		left  time.Duration
+		slice time.Duration
+		fits  bool
+	}{
+		{time.Minute, time.Second, true},
+		{time.Minute, 3 * time.Second, false},
+		{time.Hour, time.Minute, true},
+		{5 * time.Second, pilotSlice, false},
+		{8 * time.Second, pilotSlice, true},
+	} {
+		s.begun = now().at
+		ctx, cancel := context.WithTimeout(t.Context(), c.left)
+		err := s.fits(ctx, 3, c.slice)
+		cancel()
+		if c.fits {
+			require.NoError(t, err)
+			continue
+		}
+		unfinished := (*experiment.Unfinished)(nil)
+		require.ErrorAs(t, err, &unfinished)
+		assert.Equal(t, "is too short for the pilot and one round", unfinished.What)
+		assert.GreaterOrEqual(t, unfinished.Whole, 3*s.holdFor(c.slice))
+	}
+	require.NoError(t, s.fits(t.Context(), 3, time.Hour), "no budget was given")
+}
+
 // Lines with their own times are of these times, however late they arrived.
 func TestLinesWithTimes(t *testing.T) {
 	l := lines("", "", "", "a 0.005\na 0.015\na 0.025\na 0.045\n")
@@ -194,13 +240,17 @@ func TestSettlesSlowly(t *testing.T) {
 		longs []float64
 		want  string
 	}{
-		{[]float64{0.78, 0.78}, "the metric was still falling (−22%) during long blocks"},
-		{[]float64{1.1}, "the metric was still rising (+10%) during long blocks"},
+		{[]float64{0.78, 0.78, 0.78}, "rps was still falling (−22%) during long blocks of as-is and of one-cpu"},
+		{[]float64{1.1}, "rps was still rising (+10%) during long blocks of as-is"},
 		{[]float64{0.78, 1.01}, ""},
 		{[]float64{0.98}, ""},
 		{nil, ""},
 	} {
-		warnings := (&sampler{longs: c.longs}).settlesSlowly()
+		s := &sampler{Source: &Source{metrics: []metric{{text: "rps"}}}}
+		for i, ratio := range c.longs {
+			s.longs = append(s.longs, longBlock{ratio, []string{"as-is", "one-cpu"}[i%2]})
+		}
+		warnings := s.settlesSlowly()
 		if c.want == "" {
 			assert.Empty(t, warnings)
 			continue
@@ -208,6 +258,29 @@ func TestSettlesSlowly(t *testing.T) {
 		require.Len(t, warnings, 1)
 		assert.Equal(t, c.want, warnings[0].Message)
 	}
+}
+
+// A figure of 0, as that of an idle server, cannot be compared: the error names it, and what to do. A setting has the name it was given by.
+func TestIdleServer(t *testing.T) {
+	err := notPositive(metric{text: "asked_total"}, 0)
+	require.EqualError(t, err, "asked_total is 0: only figures above 0 are compared")
+	assert.Contains(t, hint.Of(err), "--load")
+	assert.Empty(t, hint.Of(notPositive(metric{text: "a"}, -1)))
+	one := program.Setting{CPUs: cpuset.Of(0)}
+	nice := one
+	nice.Nice = new(5)
+	for _, c := range []struct {
+		placement string
+		of        program.Setting
+		want      string
+	}{
+		{command.AsIs, program.Setting{}, "as-is"}, {"one-cpu", one, "one-cpu"}, {"one-cpu", nice, "one-cpu, nice 5"}, {"", nice, "cpus 0, nice 5"},
+	} {
+		assert.Equal(t, c.want, named(c.placement, c.of))
+	}
+	s := &sampler{cells: []Cell{{"as-is", program.Setting{}}, {"one-cpu", one}, {"0", one}}}
+	assert.Equal(t, "one-cpu", s.nameOf(one))
+	assert.Equal(t, "as-is", s.nameOf(program.Setting{}))
 }
 
 func TestParseMetrics(t *testing.T) {

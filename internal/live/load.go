@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -235,12 +236,36 @@ func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, e
 		case <-ctx.Done():
 			return edge{}, ctx.Err()
 		case <-limit.C:
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			return edge{}, hint.With(fmt.Errorf("it runs for %v without a line that matches %q%s", l.patience, re, written(l.tail)),
-				"--metric is a regular expression for one line; --load-per-block searches the whole output of a load that ends by itself")
+			return edge{}, hint.With(fmt.Errorf("it runs for %v %s", l.patience, l.without(re)), oneLine)
 		}
 	}
+}
+
+const oneLine = "--metric is a regular expression for one line; --load-per-block searches the whole output of a load that ends by itself"
+
+// without has the end of what a load wrote that has no line of a figure.
+func (l *load) without(re *regexp.Regexp) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return fmt.Sprintf("without a line that matches %q%s", re, written(l.tail))
+}
+
+// awaitFirst awaits the first line of each figure. A budget may end first.
+func (l *load) awaitFirst(ctx context.Context, metrics []metric) error {
+	begun := now()
+	for _, m := range metrics {
+		if m.lines == nil {
+			continue
+		}
+		_, err := l.await(ctx, m.lines, begun)
+		if err != nil && errors.Is(err, ctx.Err()) {
+			return &experiment.Unfinished{What: "ended while --load ran " + l.without(m.lines), Hint: oneLine}
+		}
+		if err != nil {
+			return fmt.Errorf("--load: %w", err)
+		}
+	}
+	return nil
 }
 
 // lineTime returns the time of a line: that in it, or else that of its arrival. It reports whether the line matches.

@@ -20,7 +20,8 @@ import (
 
 // metric is a judged figure: where it comes from. One of own, series, lines and whole is set.
 type metric struct {
-	label  string
+	text   string // as it was given
+	label  string // text, and what is left out of it
 	name   string // in titles; "": it has none
 	better string // the direction that is known of it; "": none
 	own    func(*Figures) *float64
@@ -108,3 +109,12 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 // timeGroup is the name of the group that matches a line's time: seconds since 1970, with a fraction, or with the microseconds after a
 // space, as in the log of pgbench.
 const timeGroup = "time"
+
+// notPositive is the error of a figure that cannot be compared.
+func notPositive(m metric, figure float64) error {
+	err := fmt.Errorf("%s is %v: only figures above 0 are compared", m.text, figure)
+	if figure == 0 {
+		err = hint.With(err, "put load on the program: --load 'COMMAND', or a client that runs")
+	}
+	return err
+}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"go/version"
 	"math"
@@ -11,13 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
 	"gorun/internal/program"
 	"gorun/internal/result"
 	"gorun/internal/stats"
-	"gorun/internal/units"
 )
 
 // The pilot holds each setting, and measures slices.
@@ -62,10 +63,14 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 	var slowest time.Duration
 	var steps [2]int // slices in which a counter grew, and all
 	s.slice = max(pilotSlice, blockFor(s.answer()))
-	for _, setting := range s.settings {
-		series, slice, err := s.holding(ctx, setting, &steps)
+	for i, setting := range s.settings {
+		left := len(s.settings) - i
+		series, slice, err := s.holding(ctx, setting, left, &steps)
+		if err != nil && errors.Is(err, ctx.Err()) {
+			return nil, s.unfinished("ended during the pilot, with "+s.nameOf(setting), left, slice)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("the pilot, with %v: %w", setting, err)
+			return nil, fmt.Errorf("the pilot, with %s: %w", s.nameOf(setting), err)
 		}
 		slowest = max(slowest, time.Duration(settling(series))*slice)
 	}
@@ -201,9 +206,45 @@ func (s *sampler) followed(ctx context.Context, to program.Setting) error {
 	return fmt.Errorf("GOMAXPROCS of the program has not followed its %d CPUs within %v", to.CPUs.Len(), followPatience)
 }
 
+// nameOf returns the name of the first cell with a setting.
+func (s *sampler) nameOf(setting program.Setting) string {
+	for _, c := range s.cells {
+		if c.Name != "" && c.Setting.String() == setting.String() {
+			return c.Name
+		}
+	}
+	return setting.String()
+}
+
+// holdFor returns how long the pilot holds a setting in which a slice takes this long. Slices whose edges are lines of a load last until the
+// next one.
+func (s *sampler) holdFor(slice time.Duration) time.Duration {
+	if s.slice >= longSlice {
+		return slice
+	}
+	return max(pilotHold, leastHold*slice)
+}
+
+// unfinished is the error of a pilot that still has to hold this number of settings.
+func (s *sampler) unfinished(what string, left int, slice time.Duration) *experiment.Unfinished {
+	return &experiment.Unfinished{
+		What: what, Whole: now().at - s.begun + time.Duration(left)*s.holdFor(slice), Each: s.washout + s.block + max(0, slice-s.slice),
+	}
+}
+
+// fits returns an error if the budget ends before the pilot has held the settings that are left, and a round has been taken.
+func (s *sampler) fits(ctx context.Context, left int, slice time.Duration) error {
+	of := s.unfinished("is too short for the pilot and one round", left, slice)
+	needs := s.begun + of.Whole - now().at + time.Duration(len(s.cells)+1)*of.Each // the baseline is there twice
+	if end, budgeted := ctx.Deadline(); budgeted && time.Until(end) < needs {
+		return of
+	}
+	return nil
+}
+
 // holding gives the program a setting, and returns the first judged figure of the slices that follow, and their length. steps counts the
-// slices in which a counter grew, and all.
-func (s *sampler) holding(ctx context.Context, setting program.Setting, steps *[2]int) (series []float64, slice time.Duration, err error) {
+// slices in which a counter grew, and all. left is the number of settings that are not yet held.
+func (s *sampler) holding(ctx context.Context, setting program.Setting, left int, steps *[2]int) (series []float64, slice time.Duration, err error) {
 	err = placement.OnThread(func() error {
 		took, _, err := s.change(ctx, setting)
 		if err == nil && took > mostSwitch { // once, it may have been another program
@@ -219,13 +260,21 @@ func (s *sampler) holding(ctx context.Context, setting program.Setting, steps *[
 		}
 		begun := now().at
 		var last *block
+		measured, shortest := 0, time.Duration(math.MaxInt64)
 		for len(series) < leastHold || now().at < begun+pilotHold {
 			figures := &Figures{}
 			b, err := s.measure(ctx, last, s.slice, figures)
 			if err != nil {
 				return err
 			}
-			last, slice = &b, max(slice, b.to.at-b.from.at)
+			took := b.to.at - b.from.at
+			shortest = min(shortest, took)
+			if measured++; measured == 2 { // one may be long by chance
+				if err := s.fits(ctx, left, shortest); err != nil {
+					return err
+				}
+			}
+			last, slice = &b, max(slice, took)
 			s.noteAnswer(b.scrapes[1])
 			if least := blockFor(s.answer()); least > s.slice {
 				s.slice = least
@@ -285,42 +334,6 @@ func settling(series []float64) int {
 		}
 	}
 	return len(series) / 2
-}
-
-// slowly is the mean change within long blocks from which the program settles more slowly than blocks show.
-const slowly = 0.04
-
-// settlesSlowly warns if long blocks show that the program is still settling when a block is over. All blocks follow a switch in the
-// same way, so such a program is compared in a state that it does not have without switches.
-func (s *sampler) settlesSlowly() []result.Warning {
-	if len(s.longs) == 0 {
-		return nil
-	}
-	sum, up := 0.0, 0
-	for _, ratio := range s.longs {
-		sum += math.Log(ratio)
-		if ratio > 1 {
-			up++
-		}
-	}
-	mean := sum / float64(len(s.longs))
-	if math.Abs(mean) < slowly || up != 0 && up != len(s.longs) {
-		return nil
-	}
-	return []result.Warning{{
-		Code:    "slow-carry-over",
-		Message: "the metric was still " + drift(mean) + " during long blocks",
-		Hint:    "give a longer --washout and --block: each setting is compared in a state that follows a switch",
-	}}
-}
-
-// drift has the direction and the size of a mean change, a logarithm, within long blocks.
-func drift(mean float64) string {
-	direction := "rising"
-	if mean < 0 {
-		direction = "falling"
-	}
-	return fmt.Sprintf("%s (%s)", direction, units.Changes{Step: 0.01, Amount: true}.Ratio(math.Exp(mean)))
 }
 
 // followsMask returns the name of the program if it is one of Go whose GOMAXPROCS follows its mask (Go 1.25), where settings differ in

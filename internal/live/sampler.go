@@ -41,15 +41,17 @@ type sampler struct {
 	follows       bool          // the program is one of Go whose GOMAXPROCS follows its CPUs, and its endpoint has it
 	afterFollowed time.Duration // the washout after GOMAXPROCS has followed
 
+	begun time.Duration // when Prepare began
+
 	// What the pilot has seen, and with it the length of its slices.
 	answers  []float64     // seconds that the endpoint took to answer
 	switched time.Duration // the longest switch
 	slice    time.Duration
 
-	apart  bool      // the server of --with-pid has CPUs of its own
-	blocks int       // that were measured
-	longs  []float64 // ratios of the halves of long blocks
-	over   error     // why no further sample can be taken
+	apart  bool // the server of --with-pid has CPUs of its own
+	blocks int  // that were measured
+	longs  []longBlock
+	over   error // why no further sample can be taken
 }
 
 func newSampler(e experiment.Environment, source *Source, cells []Cell) *sampler {
@@ -67,13 +69,16 @@ const leastProcs = 4
 
 // Prepare implements experiment.Preparer: the program is saved, the load starts, and a pilot finds how long the program takes to settle.
 func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err error) {
+	s.begun = now().at
 	s.procs = runtime.GOMAXPROCS(max(leastProcs, runtime.GOMAXPROCS(0)))
 	if s.url != "" {
 		if s.endpoint, err = metrics.NewEndpoint(s.url); err != nil {
 			return nil, hint.Flag("metric-url", s.url, err)
 		}
 		for range 2 { // once, it may have been slow by chance
-			if err := s.try(ctx); err != nil {
+			if err := s.try(ctx); err != nil && ctx.Err() != nil {
+				return nil, &experiment.Unfinished{What: "ended before --metric-url had answered", Hint: longer}
+			} else if err != nil {
 				return nil, fmt.Errorf("--metric-url: %w", err)
 			}
 		}
@@ -92,13 +97,8 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 		if s.load, err = startLoad(s.Environment, s.loadArgv, s.log); err != nil {
 			return nil, fmt.Errorf("--load: %w", err)
 		}
-		for _, m := range s.metrics {
-			if m.lines == nil {
-				continue
-			}
-			if _, err := s.load.await(ctx, m.lines, now()); err != nil {
-				return nil, fmt.Errorf("--load: %w", err)
-			}
+		if err := s.load.awaitFirst(ctx, s.metrics); err != nil {
+			return nil, err
 		}
 	}
 	if s.server != nil {
@@ -120,11 +120,19 @@ func (s *sampler) tryLoad(ctx context.Context) error {
 			_, _, err = s.figure(m, b, figures)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &experiment.Unfinished{
+			What: "ended before --load did" + written(append(b.outcome.Stdout, b.outcome.Stderr...)),
+			Hint: longer + "; a load that runs until it is ended needs no --load-per-block",
+		}
+	case err != nil:
 		return fmt.Errorf("--load: %w", err)
 	}
 	return nil
 }
+
+const longer = "give a longer --budget"
 
 // hold saves the program, in a file and in a guardian, before it is switched.
 func (s *sampler) hold(switcher *program.Switcher) error {
@@ -154,7 +162,11 @@ func (s *sampler) try(ctx context.Context) error {
 		if m.series == nil {
 			continue
 		}
-		if _, err := scrape.Find(*m.series); err != nil {
+		find := scrape.Find
+		if m.quantile > 0 {
+			find = scrape.FindHistogram
+		}
+		if _, err := find(*m.series); err != nil {
 			return err
 		}
 	}
@@ -290,14 +302,14 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		*figures.metrics()[i] = &figure
 	}
 	if s.blocks++; s.blocks >= firstLong && (s.blocks-firstLong)%longEvery == 0 && !s.perBlock {
-		figures.Long, err = s.long(ctx, b)
+		figures.Long, err = s.long(ctx, b, c.Name)
 	}
 	if s.load != nil {
 		s.load.forget(b.from)
 	}
 	sample.Values = result.FiguresOf(figures)
 	if err == nil && s.abortIf.holds(sample) {
-		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Setting))
+		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Name))
 	}
 	return err
 }
@@ -397,27 +409,9 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, i
 		figure, err = s.load.figure(m.lines, b.from, b.to)
 	}
 	if err == nil && figure <= 0 {
-		err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure)
+		err = notPositive(m, figure)
 	}
 	return figure, in, err
-}
-
-// long continues a block, and returns the figure in the second half over that in the first.
-func (s *sampler) long(ctx context.Context, b block) (_ *float64, err error) {
-	half := min(mostLong, max(leastLong, longBlocks*s.block)) / 2
-	var halves [2]float64
-	for i := range halves {
-		figures := &Figures{}
-		if b, err = s.measure(ctx, &b, half, figures); err != nil {
-			return nil, err
-		}
-		if halves[i], _, err = s.figure(s.metrics[0], b, figures); err != nil {
-			return nil, nil // the next long block may have it
-		}
-	}
-	ratio := halves[1] / halves[0]
-	s.longs = append(s.longs, ratio)
-	return &ratio, nil
 }
 
 // End implements experiment.Ender: the program has again what it had.

@@ -41,7 +41,7 @@ func (s *Source) settings(o experiment.Opening) error {
 		}
 	}
 	several := func(flag string) bool { return len(o.Values(flag)) > 1 }
-	if slices.ContainsFunc(varied, several) || several("ignore-affinity") {
+	if o.One || slices.ContainsFunc(varied, several) || several("ignore-affinity") {
 		return nil
 	}
 	way := "list several, the first is the baseline, as in --vary placement=as-is,one-cpu; " + compareAuto

@@ -99,6 +99,7 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	if err := s.validate(o); err != nil {
 		return f, hint.Usage(err)
 	}
+	f.One = o.One
 	f.Common = map[string]string{"block": s.block.String(), "metric": strings.ReplaceAll(s.metric, "\n", ", ")}
 	if s.load != "" {
 		f.Common["load"] = s.load
@@ -184,6 +185,9 @@ func (s *Source) validate(o experiment.Opening) error {
 			return hint.Flag("load", s.load, err)
 		}
 		s.loadArgv = words
+	}
+	if o.One && s.metric == "" {
+		return nil
 	}
 	return cmp.Or(s.parseMetrics(), s.parseAbort())
 }
@@ -291,6 +295,7 @@ func (s *Source) parseMetrics() error {
 		if err != nil {
 			return hint.Flag("metric", text, err)
 		}
+		m.text = text
 		alone = alone && m.quantile > 0
 		direction := cmp.Or(directions[i], m.better)
 		if direction == "" {

@@ -16,7 +16,7 @@ var shown = experiment.View{
 	Tables: func(run *result.Run, shape view.Shape) []table.Table {
 		return append(shape.Tables(run), command.Ways(run)...)
 	},
-	Plan: planTables, Recommended: command.Recommended,
+	Plan: planTables, Own: true, Recommended: command.Recommended,
 	Placed: func(*result.Run) string { return "" }, // it runs already
 }
 

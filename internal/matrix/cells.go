@@ -33,7 +33,7 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 	if cells, err = known.exclude(cells, s.Exclude); err != nil {
 		return nil, 0, err
 	}
-	if len(cells) < 2 {
+	if len(cells) == 0 || len(cells) == 1 && !s.One {
 		way := "give a flag several values"
 		if len(flags) > 0 {
 			way += fmt.Sprintf(", such as --%s A,B", flags[0].Name)

@@ -65,6 +65,7 @@ type Spec struct {
 	Columns           []result.Column
 	Common            map[string]string // what all cells have in common in addition to flags
 	Layouts           int               // number of orders of the programs' functions: round i uses number i mod Layouts
+	One               bool              // one cell is enough: it is shown, and nothing is compared
 
 	// The run's parameters; 0 and nil if the spec does not give them.
 	Budget            time.Duration

@@ -20,6 +20,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // Selector selects series of an endpoint: those of a name that have the labels, whatever others they have.
@@ -92,7 +93,7 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 	request.Header.Set("Accept", "text/plain;version=0.0.4")
 	s := &Scrape{Sent: time.Now()}
 	answer, err := e.client.Do(request)
-	if late := (*url.Error)(nil); errors.As(err, &late) && late.Timeout() {
+	if late := (*url.Error)(nil); errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
 		err = fmt.Errorf("%s has not answered within %v", e.url, scrapePatience)
 	}
 	if err != nil {
@@ -122,28 +123,80 @@ type Series struct {
 	known   bool
 }
 
-// Find returns the series of a selector. NAME_count and NAME_sum of a histogram or a summary are counters.
+// Find returns the series of a selector that has one figure. NAME_count and NAME_sum of a histogram or a summary are counters; their
+// bare name and a bucket are refused: neither is a figure.
 func (s *Scrape) Find(of Selector) (found Series, err error) {
+	family, part, err := s.family(of.Name)
+	if err != nil {
+		return found, err
+	}
+	if what := distributions[family.GetType()]; what != "" && part == "" {
+		return found, hint.With(fmt.Errorf("%s is a %s", of.Name, what), figuresOf(of, of.Name, family))
+	}
+	return s.find(of, family, part)
+}
+
+// FindHistogram returns the series of a selector of a histogram with buckets.
+func (s *Scrape) FindHistogram(of Selector) (found Series, err error) {
+	family, part, err := s.family(of.Name)
+	if err != nil {
+		return found, err
+	}
+	if found, err = s.find(of, family, part); err == nil && (part != "" || len(found.buckets) == 0) {
+		err = fmt.Errorf("%s is no histogram with buckets", of)
+	}
+	return found, err
+}
+
+// distributions are the types whose bare name has no figure.
+var distributions = map[dto.MetricType]string{
+	dto.MetricType_HISTOGRAM: "histogram", dto.MetricType_GAUGE_HISTOGRAM: "histogram", dto.MetricType_SUMMARY: "summary",
+}
+
+// figuresOf returns a hint that names the figures of a distribution.
+func figuresOf(of Selector, name string, family *dto.MetricFamily) string {
+	labels := maps.Clone(of.Labels)
+	delete(labels, "le")
+	delete(labels, "quantile")
+	text := fmt.Sprintf("--metric %s is the rate of its observations", shell.Quote(Selector{name + "_count", labels}.String()))
+	if family.GetType() != dto.MetricType_SUMMARY {
+		text += fmt.Sprintf("; 'histogram_quantile(0.99, %s)' is a quantile", Selector{name, labels})
+	}
+	return text
+}
+
+// family returns the metric of a name, nil if there is none, and the part of a histogram or a summary that the name ends with.
+func (s *Scrape) family(name string) (family *dto.MetricFamily, part string, err error) {
 	if s.families == nil {
 		if s.families, err = parse(bytes.NewReader(s.text)); err != nil && len(s.families) == 0 {
-			return found, fmt.Errorf("the endpoint's text cannot be read: %w", err)
+			return nil, "", fmt.Errorf("the endpoint's text cannot be read: %w", err)
 		}
 	}
-	name, part := of.Name, ""
-	if s.families[name] == nil {
-		for _, suffix := range []string{"_count", "_sum"} {
-			if base, cut := strings.CutSuffix(name, suffix); cut && s.families[base] != nil {
-				name, part = base, suffix
-			}
+	if family := s.families[name]; family != nil {
+		return family, "", nil
+	}
+	for _, suffix := range []string{"_count", "_sum", bucketPart} {
+		if base, cut := strings.CutSuffix(name, suffix); cut && distributions[s.families[base].GetType()] != "" {
+			return s.families[base], suffix, nil
 		}
 	}
-	family := s.families[name]
+	return nil, "", nil
+}
+
+// bucketPart ends the name of a bucket of a histogram.
+const bucketPart = "_bucket"
+
+func (s *Scrape) find(of Selector, family *dto.MetricFamily, part string) (found Series, err error) {
+	if part == bucketPart {
+		return found, hint.With(fmt.Errorf("%s is a bucket of a histogram", of.Name),
+			figuresOf(of, strings.TrimSuffix(of.Name, bucketPart), family))
+	}
 	for _, m := range family.GetMetric() {
 		if of.matches(m) {
 			found.add(family.GetType(), part, m)
 		}
 	}
-	if family.GetType() == dto.MetricType_UNTYPED && strings.HasSuffix(name, "_total") {
+	if family.GetType() == dto.MetricType_UNTYPED && strings.HasSuffix(of.Name, "_total") {
 		found.Counter = true
 	}
 	if !found.known {
@@ -300,16 +353,14 @@ func Rate(from, to *Scrape, of Selector) (float64, error) {
 // Quantile returns a quantile of the observations of a histogram between two scrapes, as histogram_quantile of Prometheus does: linear
 // within a bucket; in the last one, the lower end. It also returns the bucket: nothing more is known of the quantile.
 func Quantile(from, to *Scrape, of Selector, q float64) (quantile float64, in result.Bucket, err error) {
-	a, err := from.Find(of)
+	a, err := from.FindHistogram(of)
 	if err != nil {
 		return 0, in, err
 	}
-	b, err := to.Find(of)
+	b, err := to.FindHistogram(of)
 	switch {
 	case err != nil:
 		return 0, in, err
-	case len(b.buckets) == 0:
-		return 0, in, fmt.Errorf("%s is no histogram with buckets", of)
 	case b.count < a.count:
 		return 0, in, ErrRestarted
 	case b.count == a.count:

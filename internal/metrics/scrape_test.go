@@ -65,6 +65,38 @@ func TestNear(t *testing.T) {
 	}
 }
 
+// A histogram, a summary and a bucket are no figure: what is one is named.
+func TestDistributions(t *testing.T) {
+	scrape := &Scrape{text: []byte(page(1) + `# TYPE asks summary
+asks{quantile="0.9"} 5
+asks_sum 7
+asks_count 1
+`)}
+	for text, want := range map[string][2]string{
+		"took": {"took is a histogram", "--metric took_count is the rate of its observations; 'histogram_quantile(0.99, took)' is a quantile"},
+		`took_bucket{le="0.1",x="y"}`: {
+			"took_bucket is a bucket of a histogram",
+			`--metric 'took_count{x="y"}' is the rate of its observations; 'histogram_quantile(0.99, took{x="y"})' is a quantile`,
+		},
+		"asks":                 {"asks is a summary", "--metric asks_count is the rate of its observations"},
+		`asks{quantile="0.9"}`: {"asks is a summary", "--metric asks_count is the rate of its observations"},
+	} {
+		of, err := ParseSelector(text)
+		require.NoError(t, err)
+		_, err = scrape.Find(of)
+		require.EqualError(t, err, want[0])
+		assert.Equal(t, want[1], hint.Of(err))
+	}
+	for name, says := range map[string]string{
+		"asked_total": "asked_total is no histogram with buckets", "asks": "asks is no histogram with buckets",
+		"took_count": "took_count is no histogram with buckets", "took_bucket": "took_bucket is a bucket of a histogram",
+		"missing": "the endpoint has no series missing",
+	} {
+		_, err := scrape.FindHistogram(Selector{Name: name})
+		assert.EqualError(t, err, says)
+	}
+}
+
 func TestScrapeAnother(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -102,7 +134,7 @@ func TestScrapeAnother(t *testing.T) {
 		assert.InDelta(t, want, quantile, 1e-9)
 		assert.Equal(t, inBucket[q], in)
 	}
-	_, err = Rate(to, from, took)
+	_, err = Rate(to, from, Selector{Name: "took_count"})
 	require.ErrorIs(t, err, ErrRestarted)
 	_, _, err = Quantile(from, from, took, 0.5)
 	require.ErrorContains(t, err, "no observation")

@@ -60,7 +60,7 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 // planOptions has the options, and what follows from them.
 func (v Views) planOptions(plan *result.Plan, options view.Options) table.Table {
 	name, ran := plan.Experiment, "nothing"
-	if isMatrix(plan) {
+	if isMatrix(plan) && !v.Of(name).Own {
 		name = "matrix " + name
 	}
 	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {

@@ -2,11 +2,13 @@ package render
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/experiment"
 	"gorun/internal/result"
 )
 
@@ -52,6 +54,15 @@ func matrixPlan() *result.Plan {
 		Order:    result.Order{Method: "randomised complete blocks", BlockCells: 2, First: [][]int{{2, 1}, {1, 3, 0}}},
 		Estimate: &result.Estimate{Rounds: 25},
 	}
+}
+
+// A plan names the command: some matrices are commands of their own.
+func TestPlanOfItsOwnCommand(t *testing.T) {
+	plan := matrixPlan()
+	plan.Experiment = "live"
+	var out bytes.Buffer
+	require.NoError(t, Views{{Text: experiment.Text{Name: "live"}, View: &experiment.View{Own: true}}}.Plan(&out, plan, "table"))
+	assert.True(t, strings.HasPrefix(out.String(), "Plan of gorun live (nothing was run)\n"), out.String())
 }
 
 func TestMatrixPlan(t *testing.T) {

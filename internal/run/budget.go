@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -46,11 +48,17 @@ func (d *driver) endless() error {
 // ended returns the error of work before the first sample that failed with err, or was ended with cut, by the budget or
 // by an interrupt.
 func (d *driver) ended(ctx, cut context.Context, what, remedy string, err error) error {
+	unfinished := (*experiment.Unfinished)(nil)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ErrInterrupted
+	case errors.As(err, &unfinished):
+		if remedy = unfinished.Hint; unfinished.Whole > 0 {
+			remedy = d.enoughForVerdict(unfinished.Whole.Seconds(), unfinished.Each.Seconds())
+		}
+		return hint.Usage(hint.With(fmt.Errorf("--budget %v %s", d.options.budget, unfinished.What), remedy))
 	case errors.Is(err, errEndless), cut.Err() != nil && d.taker.cut && !d.taker.ends:
 		return d.endless()
 	case cut.Err() != nil:
@@ -71,6 +79,15 @@ func (d *driver) enoughFor(seconds float64) string {
 	return text
 }
 
+// enoughForVerdict returns the advice to give a budget in which each cell of a comparison has an interval, if its samples all take as
+// long as each. before is the time of what precedes them.
+func (d *driver) enoughForVerdict(before, each float64) string {
+	if b, judged := d.order.(*matrix.Blocks); judged {
+		before += float64(cmp.Or(b.Samples, b.ToFirst())) * each * d.round()
+	}
+	return d.enoughFor(before)
+}
+
 // round returns the number of samples in a round of a comparison; 0 of other runs.
 func (d *driver) round() float64 {
 	if b, judged := d.order.(*matrix.Blocks); judged {
@@ -88,7 +105,7 @@ func (d *driver) holdsRound(before, each float64) error {
 		return nil
 	}
 	return hint.Usage(hint.With(fmt.Errorf("--budget %v cannot hold one round: %.3g s before it, and %v samples of about %.3g s each",
-		o.budget, before, d.round(), each), d.enoughFor(least)))
+		o.budget, before, d.round(), each), d.enoughForVerdict(before, each)))
 }
 
 // tellFewRounds says before the first sample that the budget ends before any cell has an interval, if each sample takes as long as
@@ -107,7 +124,7 @@ func (d *driver) tellFewRounds(before, each float64) {
 	if held < need {
 		d.env.warn(result.Warning{
 			Message: fmt.Sprintf("the budget of %v holds about %s, and %d come before any verdict", o.budget, units.Things(held, "round"), need),
-			Hint:    d.enoughFor(o.budget.Seconds() - left + float64(need)*round),
+			Hint:    d.enoughForVerdict(before, each),
 		})
 	}
 }

@@ -153,7 +153,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	}
 	each, err := d.pilot(cut)
 	if err != nil {
-		return d.ended(ctx, cut, "the pilot", d.enoughFor(took()+each*d.round()), err)
+		return d.ended(ctx, cut, "the pilot", d.enoughForVerdict(took(), each), err)
 	}
 	if err := d.holdsRound(took(), each); err != nil && ctx.Err() == nil {
 		return err

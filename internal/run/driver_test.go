@@ -629,7 +629,7 @@ func TestBudgetHoldsARound(t *testing.T) {
 		o    Options
 		want string // the hint; "": it is not refused
 	}{
-		"too short":   {Options{budget: 11 * time.Second, budgeted: true}, "give --budget 15s or more"},
+		"too short":   {Options{budget: 11 * time.Second, budgeted: true}, "give --budget 2m or more"},
 		"enough":      {Options{budget: 13 * time.Second, budgeted: true}, ""},
 		"the default": {Options{budget: time.Second}, ""},
 		"no limit":    {Options{budgeted: true}, ""},
@@ -641,6 +641,23 @@ func TestBudgetHoldsARound(t *testing.T) {
 	assert.NoError(t, newTestRun(t, matrix.Turns, 2, Options{budget: time.Second, budgeted: true}).holdsRound(1, 3))
 	for seconds, want := range map[float64]string{0.21: "300ms", 0.3: "300ms", 12.1: "13s", 41: "45s", 61: "1m30s", 120: "2m", 3601: "1h10m"} {
 		assert.Equal(t, want, typed(seconds))
+	}
+}
+
+// Work before the first sample that the budget ends has words of its own, and names a budget in which there is a verdict.
+func TestBudgetEndsInPrepare(t *testing.T) {
+	r := newTestRun(t, matrix.RandomBlocks, 2, Options{budget: 11 * time.Second, budgeted: true})
+	for _, c := range []struct {
+		of         *experiment.Unfinished
+		says, hint string
+	}{
+		{&experiment.Unfinished{What: "ended while it slept", Hint: "wake it"}, "--budget 11s ended while it slept", "wake it"},
+		{&experiment.Unfinished{What: "is too short", Whole: 4 * time.Second, Each: 3 * time.Second}, "--budget 11s is too short", "give --budget 2m or more"},
+	} {
+		err := r.ended(t.Context(), t.Context(), "--setup", longer, fmt.Errorf("it: %w", c.of))
+		require.EqualError(t, err, c.says)
+		assert.Equal(t, c.hint, hint.Of(err))
+		assert.True(t, hint.IsUsage(err))
 	}
 }
 

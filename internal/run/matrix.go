@@ -144,7 +144,8 @@ func (c *Matrix) find(ctx context.Context, m *machine, args []string) (experimen
 	defer func() { stop() }()
 	return c.source.Open(ctx, experiment.Opening{
 		Environment: experiment.Environment{Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed},
-		Args:        args, Values: c.values, Vary: c.vary, Recorded: c.header(), Dry: c.dryRun && !c.estimate, Captured: !m.live,
+		Args:        args, Values: c.values, Vary: c.vary, Recorded: c.header(), Dry: c.dryRun && !c.estimate, One: c.plans() && c.apply != "",
+		Captured: !m.live,
 		Doing: func(what string) {
 			doing.Store(&what)
 			if !c.quiet {

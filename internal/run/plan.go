@@ -88,6 +88,9 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 		if !c.designs {
 			c.settlePlain(&p, r)
 		}
+		if q.One {
+			p.placement = r.Placement
+		}
 	}
 	if c.designs {
 		p.schedule = matrix.Schedule{Order: matrix.RandomBlocks, Title: q.Title, Compared: c.x.Compared, Samples: c.samples}
@@ -110,7 +113,7 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 	} else {
 		err = p.addAll(settings[0])
 	}
-	if p.run.Matrix == nil || err != nil {
+	if p.run.Matrix == nil || q.One || err != nil {
 		return p, err
 	}
 	return p, c.settleMatrix(&p, judged)

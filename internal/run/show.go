@@ -28,9 +28,9 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 		shown.Seed = &run.Seed
 	}
 	switch {
-	case c.apply != "" && (p.design || len(p.cells) != 1):
+	case c.apply != "" && len(p.cells) != 1:
 		return hint.Usage(hint.With(errors.New("--apply with --dry-run needs one setting: the best is not known before the run"),
-			"name it: --placement NAME"))
+			"name it: --placement NAME alone"))
 	case c.apply != "":
 		for _, w := range run.Warnings {
 			c.env.warn(w)
