@@ -140,7 +140,7 @@ func KindColour(kind stats.Kind) Colour { return colours[table.ToneOf(kind)] }
 func WrapPhrases(phrases []table.Phrase, width int, opts Options) []string {
 	var lines []string
 	for _, phrase := range phrases {
-		words := strings.Fields(phrase.Text)
+		words := strings.FieldsFunc(phrase.Text, func(r rune) bool { return r == ' ' || r == '\n' }) // a no-break space stays
 		for i, word := range words {
 			room := width
 			if i > 0 {

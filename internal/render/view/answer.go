@@ -159,21 +159,17 @@ func ClaimOf(run *result.Run, cell int) Claim {
 	return c
 }
 
-// comparative returns what a claim says in one word, "slower", or of a figure that is not a time "lower rps".
+// comparative returns what a claim says in one word, "slower", or of a figure that is not a time "lower in rps".
 func (c Claim) comparative() string {
 	if c.Figure == "" {
 		return c.Verdict.Word()
 	}
-	return c.Verdict.Word() + " " + c.Figure
+	return c.Verdict.Word() + " in " + c.Figure
 }
 
-// Comparative says what a cell of a run is against another: "slower than A", or "has a lower rps than A" after a relative "which".
+// Comparative says what something is against something else: "is slower than A: +1.1% to +2.9%".
 func (c Claim) Comparative(against string) string {
-	verb := "is "
-	if c.Figure != "" {
-		verb = "has a "
-	}
-	return fmt.Sprintf("%s%s than %s: %s", verb, c.comparative(), against, c.Verdict.Found())
+	return fmt.Sprintf("is %s than %s: %s", c.comparative(), against, c.Verdict.Found())
 }
 
 // mostNames bounds a list of names in a sentence.

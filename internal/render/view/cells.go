@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gorun/internal/column"
 	"gorun/internal/result"
@@ -92,6 +93,9 @@ func values(run *result.Run, cell int, figure result.JudgedColumn) string {
 		sides = append(sides, table.Number{X: of.Median, Unit: column.Unit(of.Unit)})
 	}
 	texts := showAlike(sides)
+	for i := range texts {
+		texts[i] = strings.ReplaceAll(texts[i], " ", "\u00a0") // a number stays with its unit
+	}
 	return fmt.Sprintf(" (%s → %s)", texts[0], texts[1])
 }
 
@@ -104,17 +108,18 @@ func moreIsKnown(v stats.Verdict, than *stats.Verdict) bool {
 }
 
 // verdictsOf returns what was found of a cell. Where the ratio of the times that stand before it is not within the interval, since
-// the machine changed from round to round, the median of the paired differences explains that.
+// the machine changed from round to round, the median of the paired differences explains that; of two
+// cells, the answer has it.
 func verdictsOf(run *result.Run, i int, verbose bool) table.Phrases {
 	phrases := CellPhrases(run, i, verbose)
 	at, cell := run.Against(i), run.Cells[i]
 	if cell.Verdict == nil || run.Matrix.Compared == result.MetricColumn {
 		at = i // times of no other cell to compare with
 	}
-	if base := run.Cells[at]; at != i && base.Summary != nil && cell.Summary != nil {
+	if base := run.Cells[at]; at != i && len(run.Cells) > 2 && base.Summary != nil && cell.Summary != nil {
 		ratio, v := cell.Summary.Seconds.Median/base.Summary.Seconds.Median, cell.Verdict
 		if words := v.Ratio(); words != "" && (ratio < v.Typical.Lo || ratio > v.Typical.Hi) {
-			phrases[0].Text += "; median of paired differences " + words
+			phrases = slices.Insert(phrases, 1, table.Phrase{Text: "median of paired differences " + words, Tone: table.Faint})
 		}
 	}
 	return append(phrases, contrastWords(run, i, verbose)...)
