@@ -117,7 +117,9 @@ func comparedTable(c *result.Comparison, verbose bool) table.Table {
 			unit = column.None
 		}
 		t.Rows = append(t.Rows, table.Row{Name: cell.A, Values: []table.Value{
-			table.Text(cell.A), table.Number{X: cell.SecondsA.Median, Unit: unit}, table.Number{X: cell.SecondsB.Median, Unit: unit},
+			table.Text(cell.A),
+			table.Number{X: cell.SecondsA.Median, Unit: unit},
+			table.Number{X: cell.SecondsB.Median, Unit: unit},
 			comparedWords(cell, verbose),
 		}})
 	}
