@@ -142,14 +142,14 @@ const tables = {
 		assert.deepEqual(rows.map((row) => row.line), rows.map((_, i) => i + 1));
 		if (!run.footer) return;
 		const lines = rows.map((row) => row.cells.split(", ")), all = [...new Set(lines.flat())];
-		const interval = (name) => {
-			const {verdict} = run.footer.cells.find((c) => named(c.name) === name);
-			return verdict ? verdict.typical : {lo: 1, hi: 1}; // the baseline against itself
-		};
+		const verdict = (name) => run.footer.cells.find((c) => named(c.name) === name).verdict; // none of the baseline
+		const interval = (v) => v ? v.typical : {lo: 1, hi: 1};
 		const overlap = (a, b) => (a.lo ?? 0) <= (b.hi ?? Infinity) && (b.lo ?? 0) <= (a.hi ?? Infinity);
+		const claims = (v) => ["slower", "faster", "mixed"].includes(v?.kind); // perhaps by the total
 		for (const a of all) for (const b of all) {
-			const together = lines.some((line) => line.includes(a) && line.includes(b));
-			assert.equal(overlap(interval(a), interval(b)), together, `${a} and ${b}`);
+			const v = verdict(a), w = verdict(b);
+			const alike = a === b || overlap(interval(v), interval(w)) && !(!v && claims(w)) && !(!w && claims(v));
+			assert.equal(lines.some((line) => line.includes(a) && line.includes(b)), alike, `${a} and ${b}`);
 		}
 	},
 	samples(run, rows) {
