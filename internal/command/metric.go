@@ -95,20 +95,16 @@ func NewMetric(re string) (Metric, error) {
 	return Metric{compiled}, nil
 }
 
-var (
-	// namedGroup matches the name of a group.
-	namedGroup = lazy.Regexp(`\(\?P?<(\w+)>`)
-	// beforeGroup matches the words before the only group of an expression, which may be in quotes and end in "=" or ":".
-	beforeGroup = lazy.Regexp(`(?:^|[^\w\\])([A-Za-z]\w*(?:[ -][A-Za-z]\w*)*)(?:["'=:*+ ]|\\s)*\((?:[^?]|$)`)
-)
+// beforeGroup matches the words before the only group of an expression, which may be in quotes and end in "=" or ":".
+var beforeGroup = lazy.Regexp(`(?:^|[^\w\\])([A-Za-z]\w*(?:[ -][A-Za-z]\w*)*)(?:["'=:*+ ]|\\s)*\((?:[^?]|$)`)
 
 // mostOfMetricName is how long a name may be that stands in titles.
 const mostOfMetricName = 40
 
 // MetricName returns what the figure of an expression is called: the name of its group, or the words before the group; "" if it has neither.
 func MetricName(expression string) string {
-	if group := namedGroup().FindStringSubmatch(expression); group != nil {
-		return group[1]
+	if group := result.GroupName(expression); group != "" {
+		return group
 	}
 	if words := beforeGroup().FindAllStringSubmatch(expression, 2); len(words) == 1 && len(words[0][1]) <= mostOfMetricName {
 		return words[0][1]

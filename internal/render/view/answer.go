@@ -150,7 +150,7 @@ type Claim struct {
 	Verdict stats.Verdict
 }
 
-// ClaimOf is the verdict on a cell of a judged run that is no baseline.
+// ClaimOf returns the verdict on a cell against its baseline.
 func ClaimOf(run *result.Run, cell int) Claim {
 	c := Claim{Name: run.Cells[cell].Name, Verdict: *run.Cells[cell].Verdict}
 	if run.Matrix.Compared == result.MetricColumn {
