@@ -19,7 +19,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/metrics"
-	"gorun/internal/program/programtest"
+	"gorun/internal/subject/programtest"
 	"gorun/internal/tests"
 )
 

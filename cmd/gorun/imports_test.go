@@ -27,21 +27,21 @@ const mayImport = `
 	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats table topology units
 	cpuset
 	csrc                hint
-	dedicate            cpuset guardian hint linux result
+	dedicate            cpuset guardian hint linux result subject
 	dist
 	doctor              cgroup hint linux measure metrics render/term render/view result stats sysfs table topology units
 	experiment          bytesize child column cpuset hint linux matrix render/chart render/term render/view result table topology units
 	fleet               catalog column cpuset experiment hint linux matrix measure metrics placement primes render render/chart render/term render/view report result shell stats table topology units
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
 	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
-	guardian            child cpuset linux program
+	guardian            child linux subject
 	hint
 	journal             column cpuset hint lazy matrix result
 	launch              child csrc hint linux perf placement result shell sysfs topology
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
-	live                apply catalog cgroup column command cpuset experiment guardian hint launch lazy linux metrics placement program render/view result shell stats table topology units
+	live                apply catalog cgroup column command cpuset experiment guardian hint launch lazy linux metrics placement render/view result shell stats subject table topology units
 	load                child cpuset linux placement process
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
@@ -53,8 +53,6 @@ const mayImport = `
 	pair                bytesize catalog child column cpuset csrc experiment hint linux matrix measure process render/view result table topology
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf sysfs
-	program             cgroup cpuset hint linux perf sysfs
-	program/programtest cpuset linux tests
 	primes              catalog column cpuset experiment hint linux measure placement result units
 	process             child cpuset csrc hint launch linux placement topology
 	process/processtest child cpuset launch linux tests
@@ -68,6 +66,8 @@ const mayImport = `
 	run                 apply catalog cgroup child column cpuset experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
+	subject             cgroup cpuset hint lazy linux perf sysfs
+	subject/programtest cpuset linux tests
 	sysfs               cpuset
 	table               column stats units
 	tests

@@ -5,6 +5,7 @@ import (
 
 	"gorun/internal/live"
 	"gorun/internal/run"
+	"gorun/internal/subject"
 )
 
 // newLive is `gorun live`, a matrix whose cells are settings of a program that keeps running.
@@ -20,7 +21,7 @@ func newLive(e env) *cobra.Command {
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if source.Restore != "" {
-			return source.PutBack(e.Stdout)
+			return subject.Restore(e.Stdout, source.Restore)
 		}
 		return c.Run(cmd.Context(), args)
 	}

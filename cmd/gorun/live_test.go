@@ -20,7 +20,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/live"
-	"gorun/internal/program/programtest"
+	"gorun/internal/subject/programtest"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 	"gorun/internal/tests"

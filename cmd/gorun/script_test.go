@@ -18,7 +18,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/linux/linuxtest"
-	"gorun/internal/program/programtest"
+	"gorun/internal/subject/programtest"
 	"gorun/internal/tests"
 )
 

@@ -16,7 +16,7 @@ import (
 // sampleDedicated takes a sample while the threads of other processes are kept off its CPU. Settings that cannot be restored
 // make the sample an error, which Close returns too.
 func (s *sampler) sampleDedicated(ctx context.Context, c Cell) (sample result.Sample, err error) {
-	held, err := dedicate.Take(guardian.New(s.Self.In(s.Environ)), *c.Dedicate)
+	held, err := dedicate.Take(ctx, guardian.New(s.Self.In(s.Environ)), *c.Dedicate)
 	if err != nil {
 		return sample, err
 	}

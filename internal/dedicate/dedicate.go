@@ -3,10 +3,12 @@
 package dedicate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -15,6 +17,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/result"
+	"gorun/internal/subject"
 )
 
 // Request says what is to be moved off which CPU.
@@ -29,9 +32,9 @@ type Held struct {
 	guardian *guardian.Guardian
 	lock     *os.File
 	survey   survey
-	held     []guardian.Mask // by the guardian
-	moved    []guardian.Mask
-	sent     []guardian.Interrupt
+	state    *subject.State // nil: everything is put back
+	moved    []subject.Thread
+	sent     int // interrupts
 }
 
 // mostPasses limits the passes over all processes. The second finds what was started during the first; many would be
@@ -44,17 +47,16 @@ const interruptsDir = "/proc/irq"
 // Plan returns what Take would move, and what not, with names. It changes nothing.
 func Plan(r Request) (result.Dedicated, error) {
 	s := survey{request: r, names: true}
-	masks, err := s.pass()
+	threads, err := s.pass()
 	if err != nil {
 		return result.Dedicated{}, err
 	}
-	d := result.Dedicated{CPU: r.CPU, Threads: len(masks), Processes: processes(masks)}
+	d := result.Dedicated{CPU: r.CPU, Threads: len(threads), Processes: processes(threads)}
 	if r.All {
-		sent, only, err := guardian.Interrupts(interruptsDir, r.CPU)
+		sent, err := s.interrupts(interruptsDir)
 		if err != nil {
 			return d, err
 		}
-		s.leaveInterrupts(only)
 		d.Interrupts = len(sent)
 	}
 	d.Left = append([]result.LeftOn{}, s.left...)
@@ -64,30 +66,31 @@ func Plan(r Request) (result.Dedicated, error) {
 // Take moves off a CPU what may be moved, but for this process and its children. Each thread keeps its other CPUs; one
 // that has no other is left where it is. Processes that are started later inherit the mask of their parent, and so are
 // off the CPU too if the parent was moved. One process at a time can do this.
-func Take(self *guardian.Guardian, r Request) (h *Held, err error) {
+func Take(ctx context.Context, self *guardian.Guardian, r Request) (h *Held, err error) {
 	h = &Held{request: r, guardian: self, survey: survey{request: r}}
-	if h.lock, err = linux.LockKernelFile("/proc/stat"); err != nil {
+	if h.lock, err = lock(ctx); err != nil {
 		return nil, fmt.Errorf("--dedicate: another process moves threads off a CPU: %w", err)
 	}
+	h.state = subject.New(subject.Who{}, "what is moved off a CPU", subject.Setting{Without: cpuset.Of(r.CPU)})
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.putBack())
 		}
 	}()
 	for range mostPasses {
-		masks, err := h.survey.pass()
+		threads, err := h.survey.pass()
 		if err != nil {
-			return nil, err
+			return h, err
 		}
-		if len(masks) == 0 {
+		if len(threads) == 0 {
 			break
 		}
-		h.held = append(h.held, masks...)
-		if err := self.HoldMasks(h.name(), h.survey.since, h.held, h.lock); err != nil {
-			return nil, err
+		h.state.Threads = append(h.state.Threads, threads...)
+		if err := h.hold(); err != nil {
+			return h, err
 		}
-		for _, m := range masks {
-			h.move(m)
+		for _, t := range threads {
+			h.move(t)
 		}
 	}
 	if r.All {
@@ -96,29 +99,44 @@ func Take(self *guardian.Guardian, r Request) (h *Held, err error) {
 	return h, nil
 }
 
-func (h *Held) name() string { return "off CPU " + strconv.Itoa(h.request.CPU) }
+// hold makes the guardian put back what the state says.
+func (h *Held) hold() error {
+	if err := h.guardian.HoldState(h.state, h.keep()...); err != nil {
+		return fmt.Errorf("--dedicate: %w", err)
+	}
+	return nil
+}
 
-// move gives a thread its mask and reads it back. What the kernel refuses is left.
-func (h *Held) move(m guardian.Mask) {
+// keep returns the files that the guardian keeps open.
+func (h *Held) keep() []*os.File {
+	if h.lock == nil {
+		return nil
+	}
+	return []*os.File{h.lock}
+}
+
+// move takes the CPU away from a thread and reads back what it has. What the kernel refuses is left.
+func (h *Held) move(t subject.Thread) {
 	root := os.DirFS("/")
-	is, err := linux.ReadTask(root, m.PID, m.TID)
-	if linux.Gone(err) || err == nil && is.Start != m.Start {
+	is, err := linux.ReadTask(root, t.PID, t.TID)
+	if linux.Gone(err) || err == nil && is.Start != t.Start {
 		return // it has ended
 	}
+	want := t.CPUs.Minus(cpuset.Of(h.request.CPU))
 	if err == nil {
-		err = linux.SetAffinity(m.TID, m.Set)
+		err = linux.SetAffinity(t.TID, want)
 	}
 	if linux.Gone(err) {
 		return
 	}
 	if err == nil {
-		after, readErr := linux.ReadTask(root, m.PID, m.TID)
+		after, readErr := linux.ReadTask(root, t.PID, t.TID)
 		switch {
 		case linux.Gone(readErr):
 			return
 		case readErr != nil:
 			err = readErr
-		case !after.CPUs.Equal(m.Set):
+		case after.CPUs.Empty() || !after.CPUs.Minus(want).Empty(): // of CPUs that are offline it has none
 			err = errors.New("the kernel gave it another mask")
 		}
 	}
@@ -126,7 +144,7 @@ func (h *Held) move(m guardian.Mask) {
 		h.survey.leave("not moved by the kernel: "+cause(err).Error(), is)
 		return
 	}
-	h.moved = append(h.moved, m)
+	h.moved = append(h.moved, t)
 }
 
 // cause is the kernel's answer in an error.
@@ -139,25 +157,26 @@ func cause(err error) error {
 
 // sendInterrupts sends those that go to the CPU, and to others too, to the others.
 func (h *Held) sendInterrupts() error {
-	all, only, err := guardian.Interrupts(interruptsDir, h.request.CPU)
-	if err != nil {
+	files, err := h.survey.interrupts(interruptsDir)
+	if err != nil || len(files) == 0 {
 		return err
 	}
-	h.survey.leaveInterrupts(only)
-	if len(all) == 0 {
-		return nil
-	}
-	if err := h.guardian.HoldInterrupts(h.name(), all); err != nil {
+	h.state.Files = files
+	if err := h.hold(); err != nil {
 		return err
 	}
-	for _, i := range all {
-		switch err := linux.SetCPUList(i.Path, i.Set); {
+	for _, f := range files {
+		to, err := cpuset.Parse(f.Given[0])
+		if err == nil {
+			err = linux.SetCPUList(f.Path, to)
+		}
+		switch {
 		case errors.Is(err, fs.ErrPermission):
 			h.survey.count("interrupt", "moved by root only", "")
 		case err != nil:
 			h.survey.count("interrupt", "not moved by the kernel", "")
 		default:
-			h.sent = append(h.sent, i)
+			h.sent++
 		}
 	}
 	return nil
@@ -166,7 +185,7 @@ func (h *Held) sendInterrupts() error {
 // Dedicated returns what was moved, and what was left.
 func (h *Held) Dedicated() result.Dedicated {
 	return result.Dedicated{
-		CPU: h.request.CPU, Processes: processes(h.moved), Threads: len(h.moved), Interrupts: len(h.sent),
+		CPU: h.request.CPU, Processes: processes(h.moved), Threads: len(h.moved), Interrupts: h.sent,
 		Left: append([]result.LeftOn{}, h.survey.left...),
 	}
 }
@@ -174,33 +193,31 @@ func (h *Held) Dedicated() result.Dedicated {
 // Release puts everything back, but for threads that somebody else has given another mask meanwhile: changed is how many
 // those are. A second call does nothing.
 func (h *Held) Release() (changed int, err error) {
-	root := os.DirFS("/")
-	for _, m := range h.moved {
-		t, err := linux.ReadTask(root, m.PID, m.TID)
-		if err == nil && t.Start == m.Start && !t.CPUs.Equal(m.Set) {
-			changed++
-		}
+	if h.state != nil {
+		changed = h.state.PlacedByOthers(h.moved)
 	}
 	return changed, h.putBack()
 }
 
-func (h *Held) putBack() error {
-	if h.lock == nil {
-		return nil
+func (h *Held) putBack() (err error) {
+	if h.state != nil {
+		_, err = h.guardian.PutBack(h.state)
+		h.state, h.moved = nil, nil
 	}
-	err := errors.Join(h.guardian.UndoInterrupts(h.name()), h.guardian.UndoMasks(h.name()))
-	h.lock.Close()
-	h.lock, h.held, h.moved = nil, nil, nil
+	if h.lock != nil {
+		h.lock.Close()
+		h.lock = nil
+	}
 	if err != nil {
 		err = fmt.Errorf("put back what was moved off CPU %d: %w", h.request.CPU, err)
 	}
 	return err
 }
 
-func processes(masks []guardian.Mask) int {
+func processes(threads []subject.Thread) int {
 	pids := map[int]bool{}
-	for _, m := range masks {
-		pids[m.PID] = true
+	for _, t := range threads {
+		pids[t.PID] = true
 	}
 	return len(pids)
 }
@@ -210,40 +227,34 @@ type survey struct {
 	request Request
 	names   bool           // those of what is left are kept
 	seen    map[int]uint64 // starts, by TID
-	since   uint64         // the latest start of the first pass
 	left    []result.LeftOn
 }
 
-// pass returns the masks of threads that no pass has seen, and that are to be moved.
-func (s *survey) pass() (masks []guardian.Mask, err error) {
+// pass returns the threads that no pass has seen, and that are to be moved.
+func (s *survey) pass() (threads []subject.Thread, err error) {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return nil, hint.With(errors.New("--dedicate: /proc is not that of this process's PID namespace"),
 			"mount it: mount -t proc proc /proc")
 	}
-	first := s.seen == nil
-	if first {
+	if s.seen == nil {
 		s.seen = map[int]uint64{}
 	}
-	caller := caller{pid: os.Getpid(), euid: uint32(os.Geteuid()), all: s.request.All}
-	caller.mayAll = linux.MayPlaceOthers(os.DirFS("/"))
-	err = linux.ProcessTasks(os.DirFS("/"), func(t linux.Task) {
-		if first {
-			s.since = max(s.since, t.Start)
-		}
+	root := os.DirFS("/")
+	caller := caller{pid: os.Getpid(), euid: uint32(os.Geteuid()), all: s.request.All, mayAll: linux.MayPlaceOthers(root)}
+	err = linux.ProcessTasks(root, func(t linux.Task) {
 		if start, known := s.seen[t.TID]; known && start == t.Start || !t.CPUs.Contains(s.request.CPU) {
 			return
 		}
 		s.seen[t.TID] = t.Start
-		set := t.CPUs.Minus(cpuset.Of(s.request.CPU))
 		switch reason, leave := caller.leaves(t, s.request.CPU); {
 		case leave && reason == "": // our own
 		case leave:
 			s.leave(reason, t)
 		default:
-			masks = append(masks, guardian.Mask{PID: t.PID, TID: t.TID, Start: t.Start, Before: t.CPUs, Set: set})
+			threads = append(threads, subject.Thread{PID: t.PID, TID: t.TID, Start: t.Start, Name: t.Name, CPUs: t.CPUs})
 		}
 	})
-	return masks, err
+	return threads, err
 }
 
 // caller is the process that moves others.
@@ -289,10 +300,23 @@ func (s *survey) leave(why string, t linux.Task) {
 	s.count(what, why, fmt.Sprintf("%s (%d)", t.Name, t.TID))
 }
 
-func (s *survey) leaveInterrupts(only []guardian.Interrupt) {
-	for range only {
-		s.count("interrupt", fmt.Sprintf("sent to CPU %d only", s.request.CPU), "")
+// interrupts returns the files of the interrupts that go to the CPU and to others too, and what is to be written into each. It counts those
+// that go to no other CPU. The directory has one for each interrupt.
+func (s *survey) interrupts(dir string) (files []subject.File, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "[0-9]*", "smp_affinity_list"))
+	for _, path := range paths {
+		is, err := linux.ReadCPUList(path)
+		if err != nil || !is.Contains(s.request.CPU) {
+			continue // one that was freed meanwhile
+		}
+		others := is.Minus(cpuset.Of(s.request.CPU))
+		if others.Empty() {
+			s.count("interrupt", fmt.Sprintf("sent to CPU %d only", s.request.CPU), "")
+			continue
+		}
+		files = append(files, subject.File{Path: path, Before: is.String(), Given: []string{others.String()}})
 	}
+	return files, err
 }
 
 func (s *survey) count(what, why, name string) {

@@ -3,13 +3,16 @@ package dedicate
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
+	"gorun/internal/subject"
 )
 
 func TestWhatIsLeft(t *testing.T) {
@@ -62,6 +65,20 @@ func TestCounts(t *testing.T) {
 		{What: "thread", Why: "bound to CPU 1", Count: 1, Names: []string{"c (7)"}},
 		{What: "interrupt", Why: "moved by root only", Count: 1},
 	}, s.left)
+}
+
+// Interrupts that go to the CPU and to others are sent to the others.
+func TestInterrupts(t *testing.T) {
+	dir := t.TempDir()
+	for irq, list := range map[string]string{"1": "0-3", "2": "0,2", "3": "1"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, irq), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, irq, "smp_affinity_list"), []byte(list+"\n"), 0o644))
+	}
+	s := survey{request: Request{CPU: 1}}
+	files, err := s.interrupts(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []subject.File{{Path: filepath.Join(dir, "1", "smp_affinity_list"), Before: "0-3", Given: []string{"0,2-3"}}}, files)
+	assert.Equal(t, []result.LeftOn{{What: "interrupt", Why: "sent to CPU 1 only", Count: 1}}, s.left)
 }
 
 func TestCause(t *testing.T) {

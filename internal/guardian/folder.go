@@ -31,7 +31,7 @@ const folderKind = "folder"
 // the folder; "": there will be none.
 func (g *Guardian) MakeFolder(below, name, repository string) (*Folder, error) {
 	f := &Folder{Path: filepath.Join(below, name+"-"+rand.Text()), guardian: g}
-	if err := g.add(folderKind, f.Path, folderState{repository}); err != nil {
+	if err := g.add(folderKind, f.Path, folderState{repository}, 0); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(f.Path, 0o700); err != nil {

@@ -14,7 +14,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
+	"time"
 
 	"gorun/internal/child"
 	"gorun/internal/linux"
@@ -32,11 +34,8 @@ type step struct {
 
 // kinds has the functions that undo a step of each kind, unless another program has changed the thing since.
 var kinds = map[string]func(step) error{
-	kernelFileKind: decoded(kernelFileState.undo),
-	masksKind:      decoded(masksState.undo),
-	interruptsKind: decoded(interruptsState.undo),
-	folderKind:     decoded(folderState.undo),
-	programKind:    decoded(programState.undo),
+	folderKind: decoded(folderState.undo),
+	stateKind:  decoded(state.undo),
 }
 
 // decoded calls undo with a step's state, which is of type S, and the thing's name.
@@ -60,10 +59,16 @@ func (s step) undo() error { return kinds[s.Kind](s) }
 type order struct {
 	Add    *step `json:"add,omitempty"` // or its new state
 	Remove *step `json:"remove,omitempty"`
+	Look   *step `json:"look,omitempty"` // was it undone since the last look?
+
+	Longest time.Duration `json:"longest,omitempty"` // of a new step
 }
 
-// done is the line by which a guardian reports that it has executed an order.
-const done = "done\n"
+// Answers of a guardian.
+const (
+	done   = "done\n"
+	undone = "undone\n" // while this process was stopped
+)
 
 // Guardian is this process's side of a guardian. It is not for concurrent use.
 type Guardian struct {
@@ -80,7 +85,7 @@ func New(self child.Self) *Guardian { return &Guardian{self: self} }
 // add adds a step, or replaces the state of the step of the same kind and name. It must be called before the change:
 // when add returns, the guardian has the step. The first call takes a few milliseconds. The guardian keeps the files of
 // a new step, such as a lock, open until the step is undone.
-func (g *Guardian) add(kind, name string, state any, keep ...*os.File) error {
+func (g *Guardian) add(kind, name string, state any, longest time.Duration, keep ...*os.File) error {
 	text, err := json.Marshal(state)
 	if err != nil {
 		return err
@@ -95,7 +100,7 @@ func (g *Guardian) add(kind, name string, state any, keep ...*os.File) error {
 	if i >= 0 {
 		keep = nil // it has them
 	}
-	if err := g.send(order{Add: &s}, keep...); err != nil {
+	if err := g.send(order{Add: &s, Longest: longest}, keep...); err != nil {
 		if len(g.steps) == 0 {
 			_ = g.process.Process.Kill()
 			err = errors.Join(err, g.stop())
@@ -122,8 +127,16 @@ func (g *Guardian) undo(kind, name string) error {
 	return err
 }
 
-// forget removes a step that is undone.
+// has reports whether the guardian has a step.
+func (g *Guardian) has(kind, name string) bool {
+	return slices.ContainsFunc(g.steps, step{Kind: kind, Name: name}.same)
+}
+
+// forget removes a step that is undone, if it exists.
 func (g *Guardian) forget(kind, name string) {
+	if !g.has(kind, name) {
+		return
+	}
 	g.steps = slices.DeleteFunc(g.steps, step{Kind: kind, Name: name}.same)
 	_ = g.send(order{Remove: &step{Kind: kind, Name: name}}) // it may have ended
 	if len(g.steps) == 0 {
@@ -164,55 +177,117 @@ func (g *Guardian) stop() error {
 
 // send sends an order and waits until it is done.
 func (g *Guardian) send(o order, keep ...*os.File) error {
-	err := errors.Join(g.orders.Send(keep...), json.NewEncoder(g.orders).Encode(o))
-	if line, readErr := g.reports.ReadString('\n'); line != done {
-		return errors.Join(fmt.Errorf("the guardian said %.60q", line), err, readErr)
+	line, err := g.ask(o, keep...)
+	if err == nil && line != done {
+		err = fmt.Errorf("the guardian said %.60q", line)
 	}
 	return err
 }
 
+// ask sends an order and returns the guardian's answer.
+func (g *Guardian) ask(o order, keep ...*os.File) (line string, err error) {
+	err = errors.Join(g.orders.Send(keep...), json.NewEncoder(g.orders).Encode(o))
+	line, readErr := g.reports.ReadString('\n')
+	if readErr != nil {
+		err = errors.Join(fmt.Errorf("the guardian said %.60q", line), err, readErr)
+	}
+	return line, err
+}
+
+// held is a step of a guardian's process.
+type held struct {
+	step
+	files   []*os.File
+	longest time.Duration // after which it is undone while gorun is stopped; 0: never
+	undone  bool          // while gorun was stopped
+}
+
+// guard is what a guardian's process has to do.
+type guard struct {
+	sync.Mutex
+	steps []held
+}
+
 // Guard is the body of a guardian's process: orders is its stdin, which it closes, and out its stdout. When orders ends, it
-// undoes the remaining steps, the latest first. Only SIGKILL ends it earlier.
+// undoes the remaining steps, the latest first. Only SIGKILL ends it earlier. What a gorun that is stopped by a signal has changed for a
+// while is undone meanwhile.
 func Guard(orders *os.File, out io.Writer) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
-	type held struct {
-		step
-		files []*os.File
-	}
 	socket, err := linux.OpenSocket(orders)
 	if err != nil {
 		return err
 	}
-	var steps []held
+	g := &guard{}
+	go g.watch(os.Getppid())
 	for in := json.NewDecoder(socket); ; {
 		var o order
 		if in.Decode(&o) != nil {
 			break // an error is an end too
 		}
-		if s := o.Remove; s != nil {
-			steps = slices.DeleteFunc(steps, func(h held) bool {
-				if !s.same(h.step) {
-					return false
-				}
-				for _, f := range h.files {
-					f.Close()
-				}
-				return true
-			})
-		}
-		if s := o.Add; s != nil {
-			if i := slices.IndexFunc(steps, func(h held) bool { return s.same(h.step) }); i >= 0 {
-				steps[i].step = *s
-			} else {
-				steps = append(steps, held{*s, socket.Files})
-			}
-			socket.Files = nil
-		}
-		_, _ = io.WriteString(out, done) // without a reader, orders ends next
+		answer := g.do(o, socket)
+		_, _ = io.WriteString(out, answer) // without a reader, orders ends next
 	}
+	g.Lock()
+	defer g.Unlock()
 	var errs []error
-	for _, s := range slices.Backward(steps) {
+	for _, s := range slices.Backward(g.steps) {
 		errs = append(errs, s.undo())
 	}
 	return errors.Join(errs...)
+}
+
+// do executes an order, and returns the answer.
+func (g *guard) do(o order, socket *linux.Socket) (answer string) {
+	g.Lock()
+	defer g.Unlock()
+	find := func(s *step) int {
+		return slices.IndexFunc(g.steps, func(h held) bool { return s.same(h.step) })
+	}
+	if s := o.Remove; s != nil {
+		if i := find(s); i >= 0 {
+			for _, f := range g.steps[i].files {
+				f.Close()
+			}
+			g.steps = slices.Delete(g.steps, i, i+1)
+		}
+	}
+	if s := o.Add; s != nil {
+		if i := find(s); i >= 0 {
+			g.steps[i].step = *s
+		} else {
+			g.steps = append(g.steps, held{step: *s, files: socket.Files, longest: o.Longest})
+		}
+		socket.Files = nil
+	}
+	if s := o.Look; s != nil {
+		if i := find(s); i >= 0 && g.steps[i].undone {
+			g.steps[i].undone = false
+			return undone
+		}
+	}
+	return done
+}
+
+// look is the time between two looks at whether gorun is stopped.
+const look = time.Second
+
+// watch undoes the steps of a gorun that a signal has stopped for longer than they are to last.
+func (g *guard) watch(gorun int) {
+	for stopped := time.Duration(0); ; stopped += look {
+		time.Sleep(look)
+		g.Lock()
+		if !linux.Stopped(gorun) {
+			stopped = -look
+		}
+		for i := range g.steps {
+			if s := &g.steps[i]; s.longest > 0 && stopped >= s.longest && !s.undone {
+				fmt.Fprintf(os.Stderr, "gorun: process %d is stopped: what it has changed is put back\n", gorun)
+				if err := s.undo(); err != nil {
+					fmt.Fprintln(os.Stderr, "gorun: error:", err)
+				}
+				s.undone = true
+			}
+		}
+		g.Unlock()
+	}
 }

@@ -3,7 +3,7 @@ package guardian
 import (
 	"bufio"
 	"bytes"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +21,7 @@ import (
 
 	"gorun/internal/child"
 	"gorun/internal/linux"
+	"gorun/internal/subject"
 	"gorun/internal/tests"
 )
 
@@ -116,19 +117,11 @@ func startHolder(t *testing.T, path string, value int) (holder *exec.Cmd, stdin 
 	return holder, stdin, guardian
 }
 
-// awaitLock returns when neither a holder nor its guardian holds the file.
-func awaitLock(t *testing.T, path string) {
+// awaitFree returns when neither a holder nor its guardian holds the file.
+func awaitFree(t *testing.T, path string) {
 	t.Helper()
-	file, err := os.Open(path)
-	require.NoError(t, err)
-	defer file.Close()
-	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
-		if !errors.Is(err, syscall.EINTR) {
-			require.NoError(t, err)
-			return
-		}
-	}
+	of := subject.New(subject.Who{}, path)
+	tests.Await(t, "end of the guardian", func() bool { return of.InUse() == nil })
 }
 
 func TestKernelFileIsRestored(t *testing.T) {
@@ -157,12 +150,12 @@ func TestKernelFileHasOneHolder(t *testing.T) {
 	path := sysctl(t, "1")
 	b := holdHere(t, path)
 	_, err := New(self(asGorun)).Hold(path)
-	require.ErrorContains(t, err, "holds the lock", "in the same process")
+	require.ErrorContains(t, err, "another gorun, has changed it", "in the same process")
 	require.NoError(t, b.Restore())
 
 	holder, stdin, _ := startHolder(t, path, 0)
 	_, err = New(self(asGorun)).Hold(path)
-	require.ErrorContains(t, err, "holds the lock", "in another process")
+	require.ErrorContains(t, err, "another gorun, has changed it", "in another process")
 	stdin.Close()
 	require.NoError(t, holder.Wait())
 	assert.Equal(t, "1", content(t, path))
@@ -179,7 +172,7 @@ func TestKernelFileAfterSIGKILL(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, holder.Wait(), &exit)
 	require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
-	awaitLock(t, path)
+	awaitFree(t, path)
 	assert.Equal(t, "1", content(t, path))
 }
 
@@ -238,7 +231,7 @@ func TestKernelFileOfSomebodyElse(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("5\n"), 0o600))
 	require.NoError(t, holder.Process.Kill())
 	require.Error(t, holder.Wait())
-	awaitLock(t, path)
+	awaitFree(t, path)
 	assert.Equal(t, "5", content(t, path))
 }
 
@@ -259,7 +252,7 @@ func TestGuardianOfSeveral(t *testing.T) {
 		require.NoError(t, held[0].Restore())
 		assert.Equal(t, "1", content(t, paths[0]))
 		assert.Equal(t, "0", content(t, paths[1]))
-		awaitLock(t, paths[0]) // the guardian has given up this lock, though it still runs
+		awaitFree(t, paths[0]) // the guardian has given up this lock, though it still runs
 		assert.Same(t, process, g.process)
 		require.NoError(t, held[1].Restore())
 		assert.Equal(t, "2", content(t, paths[1]))
@@ -274,10 +267,17 @@ func TestGuard(t *testing.T) {
 	require.NoError(t, err)
 	defer theirs.Close()
 	path := sysctl(t, "3")
+	state := func(before string, given ...string) string {
+		of := subject.New(subject.Who{}, path)
+		of.Files = []subject.File{{Path: path, Before: before, Given: given}}
+		text, err := json.Marshal(map[string]any{"kind": "state", "name": path + ".json", "state": of})
+		require.NoError(t, err)
+		return `{"add": ` + string(text) + `}`
+	}
 	for _, text := range []string{
-		`{"add": {"kind": "kernel-file", "name": "` + path + `", "state": {"set": [1], "before": 1}}}`,
-		`{"add": {"kind": "kernel-file", "name": "other"}}`,
-		`{"add": {"kind": "kernel-file", "name": "` + path + `", "state": {"set": [1, 3], "before": 2}}}`,
+		state("1", "1"),
+		`{"add": {"kind": "state", "name": "other"}}`,
+		state("2", "1", "3"),
 		`{"add": {"kind": "folder", "name": "gone"}}`,
 		`{"remove": {"kind": "folder", "name": "gone"}}`,
 	} {

@@ -1,10 +1,14 @@
 package guardian
 
 import (
-	"os"
+	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
+	"strconv"
 
 	"gorun/internal/linux"
+	"gorun/internal/subject"
 )
 
 // KernelFile gives one process at a time the right to set the number in a kernel file, such as a sysctl or a file of
@@ -12,73 +16,63 @@ import (
 type KernelFile struct {
 	guardian *Guardian
 	path     string
-	lock     *os.File
-	state    kernelFileState
+	before   int
+	state    *subject.State // nil: this process may not set the number
 }
 
-// kernelFileState is the state of a step of kind "kernel-file", whose name is the path.
-type kernelFileState struct {
-	Set    []int `json:"set"` // the values that this process has set, or is about to set
-	Before int   `json:"before"`
-}
-
-const kernelFileKind = "kernel-file"
-
-// undo restores the value, unless another program has set one since.
-func (s kernelFileState) undo(path string) error {
-	is, err := linux.ReadKernelFile(path)
-	if err != nil || !slices.Contains(s.Set, is) {
-		return err
-	}
-	return linux.SetKernelFile(path, s.Before)
-}
-
-// Hold reserves a setting of the kernel, such as linux.NUMABalancingSysctl, for this process; it changes nothing yet.
-// The guardian also keeps the lock, so that no other process reserves the setting before it is restored.
+// Hold reserves a setting of the kernel, such as linux.NUMABalancingSysctl, for this process; it changes nothing yet. A process that may
+// not set it reserves nothing: so no ordinary user keeps root from it.
 func (g *Guardian) Hold(path string) (*KernelFile, error) {
-	lock, err := linux.LockKernelFile(path)
-	if err != nil {
-		return nil, err
+	k := &KernelFile{guardian: g, path: path}
+	if linux.MaySetKernelFile(path, 0) == nil {
+		k.state = subject.New(subject.Who{}, path)
+		k.state.Files = []subject.File{{Path: path}}
+		if err := k.state.Keep(); err != nil {
+			return nil, fmt.Errorf("take %s: %w", path, err)
+		}
 	}
-	before, err := linux.ReadKernelFile(path)
-	if err != nil {
-		lock.Close()
-		return nil, err
+	var err error
+	if k.before, err = linux.ReadKernelFile(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("this kernel has no such setting: %w", errors.ErrUnsupported)
+		}
+		return nil, errors.Join(fmt.Errorf("take %s: %w", path, err), k.Restore())
 	}
-	return &KernelFile{guardian: g, path: path, lock: lock, state: kernelFileState{Before: before}}, nil
+	if k.state != nil {
+		k.state.Files[0].Before = strconv.Itoa(k.before)
+	}
+	return k, nil
 }
 
 // Before returns the value that Restore restores.
-func (s *KernelFile) Before() int { return s.state.Before }
+func (k *KernelFile) Before() int { return k.before }
 
 // Set sets the value and reads it back. If the file already has the value, this needs neither a guardian nor a
 // privilege.
-func (s *KernelFile) Set(value int) error {
-	is, err := linux.ReadKernelFile(s.path)
+func (k *KernelFile) Set(value int) error {
+	is, err := linux.ReadKernelFile(k.path)
 	if err != nil || is == value {
 		return err
 	}
-	if value != s.state.Before && !slices.Contains(s.state.Set, value) {
-		if err := linux.MaySetKernelFile(s.path, value); err != nil {
-			return err
+	if k.state != nil {
+		of := &k.state.Files[0]
+		if text := strconv.Itoa(value); !slices.Contains(append(of.Given, of.Before), text) {
+			of.Given = append(of.Given, text)
+			if err := k.guardian.HoldState(k.state); err != nil {
+				return err
+			}
 		}
-		next := kernelFileState{Set: append(slices.Clone(s.state.Set), value), Before: s.state.Before}
-		if err := s.guardian.add(kernelFileKind, s.path, next, s.lock); err != nil {
-			return err
-		}
-		s.state = next
 	}
-	return linux.SetKernelFile(s.path, value)
+	return linux.SetKernelFile(k.path, value)
 }
 
 // Restore restores the previous value, unless another program has changed it since, and releases the setting. A second
 // call does nothing.
-func (s *KernelFile) Restore() error {
-	if s.lock == nil {
+func (k *KernelFile) Restore() error {
+	if k.state == nil {
 		return nil
 	}
-	err := s.guardian.undo(kernelFileKind, s.path)
-	s.lock.Close()
-	s.lock = nil
+	_, err := k.guardian.PutBack(k.state)
+	k.state = nil
 	return err
 }

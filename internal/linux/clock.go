@@ -72,3 +72,10 @@ func ThreadCPUTime() int64 {
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every Linux has this clock
 	return t.Nano()
 }
+
+// BootTicks returns the time since boot in clock ticks, of which there are 100 in a second (USER_HZ), as in Task.Start.
+func BootTicks() uint64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // exists since Linux 2.6.39
+	return uint64(t.Nano()) / uint64(10*time.Millisecond)
+}

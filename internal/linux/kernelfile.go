@@ -15,28 +15,37 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// LockKernelFile locks a setting of the kernel, such as NUMABalancingSysctl, for this process and for those that
-// inherit the file, until all of them have closed it. It does not change the setting. The lock (flock(2)) is on the
-// file itself, which every user can open; no lock file is left behind. (A container has another /proc, and so another
-// lock.)
-func LockKernelFile(path string) (*os.File, error) {
-	op := "take " + path
-	lock, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("this kernel has no such setting: %w", errors.ErrUnsupported)
-	}
+// Lock locks a file (flock(2)) for this process and for those that inherit the file, until all of them have closed it. If another process has
+// locked it, the error says which, as a Locked does.
+func Lock(path string) (*os.File, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return nil, &Error{Op: op, Err: err}
+		return nil, err
 	}
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		return lock, nil
+		return file, nil
 	}
-	lock.Close()
+	file.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, &Error{Op: op, Err: fmt.Errorf("%s holds the lock", flockHolder(path)), Remedy: "wait until that process ends"}
+		return nil, Locked{path, flockHolder(path)}
 	}
-	return nil, &Error{Op: op, Err: err}
+	return nil, &Error{Op: "lock " + path, Err: err}
+}
+
+// Locked is the error of a file that another process has locked.
+type Locked struct {
+	Path string
+	By   int // the PID of the process that locked it, which may have ended; 0: not known
+}
+
+// Error implements error.
+func (l Locked) Error() string {
+	by := "another process"
+	if l.By > 0 {
+		by = fmt.Sprintf("process %d", l.By)
+	}
+	return fmt.Sprintf("%s holds the lock of %s", by, l.Path)
 }
 
 // ReadKernelFile returns a setting of the kernel.
@@ -97,23 +106,20 @@ func kernelFileError(path string, value int, err error) error {
 	return &Error{Op: fmt.Sprintf("set %s to %d", path, value), Err: err, Remedy: remedy}
 }
 
-// flockHolder names the process that locked a file, from /proc/locks (proc_locks(5)). If only a guardian still holds
+// flockHolder returns the process that locked a file, from /proc/locks (proc_locks(5)); 0: it is not known. If only a guardian still holds
 // the lock, it is the process that the guardian outlived.
-func flockHolder(path string) string {
-	const unknown = "another process"
+func flockHolder(path string) (pid int) {
 	var stat unix.Stat_t
 	if unix.Stat(path, &stat) != nil {
-		return unknown
+		return 0
 	}
 	text, err := sysfs.ReadString(os.DirFS("/"), "proc/locks")
 	if err != nil {
-		return unknown
+		return 0
 	}
 	inode := fmt.Sprintf("%02x:%02x:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev), stat.Ino)
-	if pid, ok := parseFlock(text, inode); ok {
-		return fmt.Sprintf("process %d", pid)
-	}
-	return unknown
+	pid, _ = parseFlock(text, inode)
+	return pid
 }
 
 // parseFlock finds the line "1: FLOCK ADVISORY WRITE PID INODE 0 EOF", with INODE as "major:minor:number", of

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,23 +16,23 @@ import (
 	"gorun/internal/hint"
 )
 
-func TestLockKernelFile(t *testing.T) {
-	_, err := LockKernelFile(filepath.Join(t.TempDir(), "missing"))
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	assert.ErrorContains(t, err, "no such setting")
+func TestLock(t *testing.T) {
+	_, err := Lock(filepath.Join(t.TempDir(), "missing"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
 
 	path := filepath.Join(t.TempDir(), "setting")
 	require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o600))
-	lock, err := LockKernelFile(path)
+	lock, err := Lock(path)
 	require.NoError(t, err)
-	_, err = LockKernelFile(path)
-	require.Error(t, err, "in the same process")
+	_, err = Lock(path)
+	var locked Locked
+	require.ErrorAs(t, err, &locked, "in the same process")
 	if locks, readErr := os.ReadFile("/proc/locks"); readErr == nil && strings.Contains(string(locks), "FLOCK") {
-		assert.EqualError(t, err, fmt.Sprintf("take %s: process %d holds the lock", path, os.Getpid()))
+		assert.Equal(t, os.Getpid(), locked.By)
+		assert.EqualError(t, err, fmt.Sprintf("process %d holds the lock of %s", os.Getpid(), path))
 	}
-	assert.Equal(t, "wait until that process ends", hint.Of(err))
 	require.NoError(t, lock.Close())
-	lock, err = LockKernelFile(path)
+	lock, err = Lock(path)
 	require.NoError(t, err)
 	require.NoError(t, lock.Close())
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"gorun/internal/sysfs"
 )
 
@@ -23,6 +25,20 @@ func Inode(path string) uint64 {
 		return 0
 	}
 	return stat.Ino
+}
+
+// IsCgroup reports whether a path is one of a control group, of either version (cgroups(7)).
+func IsCgroup(path string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(path, &fs) == nil && (fs.Type == unix.CGROUP2_SUPER_MAGIC || fs.Type == unix.CGROUP_SUPER_MAGIC)
+}
+
+// RenameNew renames a file, unless the new name exists: the error is fs.ErrExist then (renameat2(2), RENAME_NOREPLACE).
+func RenameNew(from, to string) error {
+	if err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
 }
 
 // LowestNice returns the lowest nice value that the threads of a process may be given without a privilege, by its RLIMIT_NICE

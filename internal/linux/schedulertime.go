@@ -31,6 +31,15 @@ var (
 	}
 )
 
+// SettableFiles returns the paths of the numbers of the kernel that gorun sets: NUMABalancingSysctl and those of each SchedulerTime.
+func SettableFiles() []string {
+	all := []string{NUMABalancingSysctl}
+	for _, s := range []SchedulerTime{NUMAScanDelay, NUMAScanPeriod, MigrationCost} {
+		all = append(all, s.files[:]...)
+	}
+	return all
+}
+
 func numaScanFiles(name string) [2]string {
 	return [2]string{"/sys/kernel/debug/sched/numa_balancing/" + name, "/proc/sys/kernel/numa_balancing_" + name}
 }

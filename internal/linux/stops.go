@@ -46,11 +46,7 @@ func HasStoppedDescendant() (bool, error) {
 		return false, err
 	}
 	for i := 0; i < len(pids); i++ {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pids[i]))
-		if err != nil {
-			continue // it has ended
-		}
-		if state, _, ok := parseStat(stat); ok && state == 'T' {
+		if Stopped(pids[i]) {
 			return true, nil
 		}
 		if children, err := below(pids[i]); err == nil {
@@ -58,6 +54,13 @@ func HasStoppedDescendant() (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// Stopped reports whether a process is stopped by a signal.
+func Stopped(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	state, _, ok := parseStat(text)
+	return err == nil && ok && state == 'T'
 }
 
 // childrenOf returns the PIDs of a process's children (proc_tid_children(5)).

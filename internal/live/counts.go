@@ -2,7 +2,7 @@ package live
 
 import (
 	"gorun/internal/linux"
-	"gorun/internal/program"
+	"gorun/internal/subject"
 )
 
 // counts is what the kernel had counted of a program at a moment.
@@ -19,7 +19,7 @@ type counts struct {
 func (s *sampler) count() (c counts) {
 	c.cpu, _ = s.program.CPUSeconds() // 0: it has ended, which the block shows
 	c.at = linux.Monotonic().Seconds()
-	var turns program.Turns
+	var turns subject.Turns
 	turns, c.known = s.program.Turns()
 	c.waited, c.turns, c.migrations = turns.Waited, turns.Count, turns.Migrations
 	return c

@@ -17,8 +17,8 @@ import (
 	"gorun/internal/launch"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
-	"gorun/internal/program"
 	"gorun/internal/result"
+	"gorun/internal/subject"
 	"gorun/internal/topology"
 )
 
@@ -55,7 +55,7 @@ func Of(source *Source) experiment.Experiment {
 // Cell is a setting of the program.
 type Cell struct {
 	Name    string // as it was given
-	Setting program.Setting
+	Setting subject.Setting
 }
 
 // flags are those of a cell.
@@ -124,11 +124,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 }
 
 // named returns the name of a setting as it was given: with the name of its placement instead of the CPUs.
-func named(placement string, of program.Setting) string {
+func named(placement string, of subject.Setting) string {
 	if placement == "" {
 		return of.String()
 	}
-	if of.CPUs = (cpuset.Set{}); of.String() != (program.Setting{}).String() {
+	if of.CPUs = (cpuset.Set{}); of.String() != (subject.Setting{}).String() {
 		placement += ", " + of.String()
 	}
 	return placement

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"os"
 	"regexp"
 	"testing"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
-	"gorun/internal/program"
 	"gorun/internal/result"
+	"gorun/internal/subject"
 )
 
 func TestParseTime(t *testing.T) {
@@ -123,7 +122,7 @@ func TestNoLineWithinBudget(t *testing.T) {
 // The pilot tells early that a budget is too short, and otherwise which setting it held when the budget ended.
 func TestPilotWithinBudget(t *testing.T) {
 	s := chosen(0, 0)
-	s.slice, s.settings = pilotSlice, make([]program.Setting, 3)
+	s.slice, s.settings = pilotSlice, make([]subject.Setting, 3)
 	for _, c := range []struct {
 		left  time.Duration
 		slice time.Duration
@@ -266,21 +265,21 @@ func TestIdleServer(t *testing.T) {
 	require.EqualError(t, err, "asked_total is 0: only figures above 0 are compared")
 	assert.Contains(t, hint.Of(err), "--load")
 	assert.Empty(t, hint.Of(notPositive(metric{text: "a"}, -1)))
-	one := program.Setting{CPUs: cpuset.Of(0)}
+	one := subject.Setting{CPUs: cpuset.Of(0)}
 	nice := one
 	nice.Nice = new(5)
 	for _, c := range []struct {
 		placement string
-		of        program.Setting
+		of        subject.Setting
 		want      string
 	}{
-		{command.AsIs, program.Setting{}, "as-is"}, {"one-cpu", one, "one-cpu"}, {"one-cpu", nice, "one-cpu, nice 5"}, {"", nice, "cpus 0, nice 5"},
+		{command.AsIs, subject.Setting{}, "as-is"}, {"one-cpu", one, "one-cpu"}, {"one-cpu", nice, "one-cpu, nice 5"}, {"", nice, "cpus 0, nice 5"},
 	} {
 		assert.Equal(t, c.want, named(c.placement, c.of))
 	}
-	s := &sampler{cells: []Cell{{"as-is", program.Setting{}}, {"one-cpu", one}, {"0", one}}}
+	s := &sampler{cells: []Cell{{"as-is", subject.Setting{}}, {"one-cpu", one}, {"0", one}}}
 	assert.Equal(t, "one-cpu", s.nameOf(one))
-	assert.Equal(t, "as-is", s.nameOf(program.Setting{}))
+	assert.Equal(t, "as-is", s.nameOf(subject.Setting{}))
 }
 
 func TestParseMetrics(t *testing.T) {
@@ -325,40 +324,6 @@ func TestParseMetrics(t *testing.T) {
 	} {
 		_, err := parse(c.s)
 		assert.ErrorContains(t, err, c.says)
-	}
-}
-
-// A state file of another boot, or of another process with the same PID, keeps nobody from switching a program.
-func TestStaleState(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	who := program.Who{PID: os.Getpid(), Start: 7}
-	path := statePath(who)
-	state := func(boot string, start uint64, owner int) {
-		saved := program.Saved{
-			Who: program.Who{PID: who.PID, Start: start}, Boot: boot, Owner: owner, Threads: []program.Thread{{PID: who.PID, TID: who.PID}},
-		}
-		require.NoError(t, saved.Write(path))
-	}
-	for _, c := range []struct {
-		boot  string
-		start uint64
-		owner int
-		says  string
-	}{
-		{"another", 7, 1, ""},
-		{program.BootID(), 8, 1, ""},
-		{program.BootID(), 7, os.Getpid(), "another gorun live, switches the program"},
-		{program.BootID(), 7, 1 << 22, "the program still has what a gorun live gave it that was killed"},
-	} {
-		state(c.boot, c.start, c.owner)
-		err := inUse(path, who)
-		if c.says == "" {
-			require.NoError(t, err)
-			assert.False(t, exists(path))
-			continue
-		}
-		require.ErrorContains(t, err, c.says)
-		require.NoError(t, os.Remove(path))
 	}
 }
 

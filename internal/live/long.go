@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"gorun/internal/result"
 	"gorun/internal/units"
@@ -17,9 +18,14 @@ type longBlock struct {
 	of    string
 }
 
+// longLength is how long a block goes on that is continued.
+func (s *sampler) longLength() time.Duration {
+	return min(mostLong, max(leastLong, longBlocks*s.block))
+}
+
 // long continues a block, and returns the figure in the second half over that in the first.
 func (s *sampler) long(ctx context.Context, b block, of string) (_ *float64, err error) {
-	half := min(mostLong, max(leastLong, longBlocks*s.block)) / 2
+	half := s.longLength() / 2
 	var halves [2]float64
 	for i := range halves {
 		figures := &Figures{}

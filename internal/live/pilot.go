@@ -16,9 +16,9 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
-	"gorun/internal/program"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/subject"
 )
 
 // The pilot holds each setting, and measures slices.
@@ -187,7 +187,7 @@ var goProcs = metrics.Selector{Name: "go_sched_gomaxprocs_threads"}
 const followPatience = 3 * time.Second
 
 // followed waits until GOMAXPROCS of a Go program has followed a setting with CPUs.
-func (s *sampler) followed(ctx context.Context, to program.Setting) error {
+func (s *sampler) followed(ctx context.Context, to subject.Setting) error {
 	if !s.follows || to.CPUs.Empty() {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (s *sampler) followed(ctx context.Context, to program.Setting) error {
 }
 
 // nameOf returns the name of the first cell with a setting.
-func (s *sampler) nameOf(setting program.Setting) string {
+func (s *sampler) nameOf(setting subject.Setting) string {
 	for _, c := range s.cells {
 		if c.Name != "" && c.Setting.String() == setting.String() {
 			return c.Name
@@ -244,7 +244,7 @@ func (s *sampler) fits(ctx context.Context, left int, slice time.Duration) error
 
 // holding gives the program a setting, and returns the first judged figure of the slices that follow, and their length. steps counts the
 // slices in which a counter grew, and all. left is the number of settings that are not yet held.
-func (s *sampler) holding(ctx context.Context, setting program.Setting, left int, steps *[2]int) (series []float64, slice time.Duration, err error) {
+func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int, steps *[2]int) (series []float64, slice time.Duration, err error) {
 	err = placement.OnThread(func() error {
 		took, _, err := s.change(ctx, setting)
 		if err == nil && took > mostSwitch { // once, it may have been another program

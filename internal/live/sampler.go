@@ -1,11 +1,9 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -19,8 +17,8 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
-	"gorun/internal/program"
 	"gorun/internal/result"
+	"gorun/internal/subject"
 )
 
 // sampler switches the program, and measures it block by block.
@@ -28,15 +26,15 @@ type sampler struct {
 	experiment.Environment
 	*Source
 	cells    []Cell
-	settings []program.Setting // distinct ones
+	settings []subject.Setting // distinct ones
 	random   *rand.Rand
 
-	switcher *program.Switcher // nil before Prepare and after the end
-	guardian *guardian.Guardian
-	state    string // the path of the state file
-	load     *load
-	endpoint *metrics.Endpoint
-	procs    int // GOMAXPROCS of gorun before; 0: unchanged
+	switcher   *subject.Switcher // nil before Prepare and after the end
+	guardian   *guardian.Guardian
+	switchedAt time.Duration // CLOCK_MONOTONIC, when the program was switched
+	load       *load
+	endpoint   *metrics.Endpoint
+	procs      int // GOMAXPROCS of gorun before; 0: unchanged
 
 	follows       bool          // the program is one of Go whose GOMAXPROCS follows its CPUs, and its endpoint has it
 	afterFollowed time.Duration // the washout after GOMAXPROCS has followed
@@ -57,7 +55,7 @@ type sampler struct {
 func newSampler(e experiment.Environment, source *Source, cells []Cell) *sampler {
 	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62))}
 	for _, c := range cells {
-		if !slices.ContainsFunc(s.settings, func(o program.Setting) bool { return o.String() == c.Setting.String() }) {
+		if !slices.ContainsFunc(s.settings, func(o subject.Setting) bool { return o.String() == c.Setting.String() }) {
 			s.settings = append(s.settings, c.Setting)
 		}
 	}
@@ -86,7 +84,7 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 			return nil, err
 		}
 	}
-	switcher, err := program.NewSwitcher(s.program, s.settings)
+	switcher, err := subject.NewSwitcher(s.program, s.settings)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", s.program.Who, err)
 	}
@@ -135,19 +133,14 @@ func (s *sampler) tryLoad(ctx context.Context) error {
 const longer = "give a longer --budget"
 
 // hold saves the program, in a file and in a guardian, before it is switched.
-func (s *sampler) hold(switcher *program.Switcher) error {
-	saved := switcher.Saved()
-	path := statePath(saved.Who)
-	if err := saved.Write(path); errors.Is(err, fs.ErrExist) {
-		return cmp.Or(inUse(path, saved.Who), errors.New("another gorun live has begun at the same time"))
-	} else if err != nil {
-		return fmt.Errorf("the state file: %w", err)
+func (s *sampler) hold(switcher *subject.Switcher) error {
+	g, state := guardian.New(s.Self), switcher.State()
+	state.Longest = s.washout + s.block + s.longLength()
+	if err := g.HoldState(state); err != nil {
+		return fmt.Errorf("%v: %w", s.program.Who, err)
 	}
-	g := guardian.New(s.Self)
-	if err := g.HoldProgram(saved, path); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	s.switcher, s.guardian, s.state = switcher, g, path
+	switcher.Learned = func() error { return g.HoldState(state) }
+	s.switcher, s.guardian, s.switchedAt = switcher, g, linux.Monotonic()
 	return nil
 }
 
@@ -210,10 +203,10 @@ func (s *sampler) sample(ctx context.Context, c Cell) (sample result.Sample, err
 	switch {
 	case err == nil && s.load != nil && s.load.exited() != nil:
 		err = experiment.Over(s.load.exited())
-	case errors.Is(err, program.ErrEnded) && s.program.Group == "":
+	case errors.Is(err, subject.ErrEnded) && s.program.Group == "":
 		err = experiment.Over(fmt.Errorf("%v: %w", s.program.Who, err))
 	case err != nil && !experiment.IsOver(err) && ctx.Err() == nil:
-		if errors.Is(err, program.ErrEnded) {
+		if errors.Is(err, subject.ErrEnded) {
 			err = fmt.Errorf("%v: %w", s.program.Who, err)
 		}
 		s.awaitBack(ctx)
@@ -431,7 +424,7 @@ func (s *sampler) putBack() (notes []string, err error) {
 		s.load = nil
 	}
 	if s.switcher != nil {
-		notes, err = s.guardian.UndoProgram(s.switcher.Saved(), s.state)
+		notes, err = s.guardian.PutBack(s.switcher.State())
 		s.switcher = nil
 	}
 	return notes, err

@@ -11,7 +11,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
-	"gorun/internal/program"
+	"gorun/internal/subject"
 	"gorun/internal/tests/hosts"
 )
 
@@ -44,9 +44,9 @@ func TestSettings(t *testing.T) {
 	} {
 		s := &Source{vary: c.vary}
 		if c.threads != nil {
-			s.found = &program.Saved{}
+			s.found = &subject.State{}
 			for _, cpus := range c.threads {
-				s.found.Threads = append(s.found.Threads, program.Thread{CPUs: cpus})
+				s.found.Threads = append(s.found.Threads, subject.Thread{CPUs: cpus})
 				s.found.Allowed = s.found.Allowed.Union(cpus)
 			}
 		}

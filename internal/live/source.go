@@ -17,14 +17,14 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/lazy"
-	"gorun/internal/program"
 	"gorun/internal/result"
 	"gorun/internal/shell"
+	"gorun/internal/subject"
 )
 
 // Source finds the program and has what is the same for all cells. Its settings are those that --vary and the flags of a cell list.
 type Source struct {
-	Restore string // "": nothing is put back; every: all states of programs whose gorun has ended, else the file of one
+	Restore string // "": nothing is put back; subject.Every: all states whose gorun has ended, else the file of one
 
 	pid      int
 	group    string
@@ -52,12 +52,9 @@ type Source struct {
 	metrics  []metric
 	compared experiment.ComparedBy
 	abortIf  condition
-	found    *program.Saved // nil: there is none, as for a captured machine
-	program  *program.Program
+	found    *subject.State // nil: there is none, as for a captured machine
+	program  *subject.Subject
 }
-
-// every is the value of --restore without a file.
-const every = "all"
 
 // Register implements experiment.Source.
 func (s *Source) Register(set *experiment.FlagSet) {
@@ -68,7 +65,7 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.BoolVar(&s.pages, "migrate-pages", false, "with --vary mems=…: also move the pages that the program has (cpuset(7), memory migration)")
 	set.StringVar(&s.Restore, "restore", "", "put back what programs had whose gorun was killed together with its guardian, and stop;\n"+
 		"with = only that of a state `file`")
-	set.Lookup("restore").NoOptDefVal = every
+	set.Lookup("restore").NoOptDefVal = subject.Every
 	set.Group("Program")
 	set.StringArrayVar(&s.vary, "vary", nil, "compare these `settings`, the first is the baseline: placement=as-is,one-cpu, or\n"+
 		"placement=auto for all that can matter here; cpus=0,1; nice=0,5; sched=other,batch; mems=0,1\n(repeatable: all combinations)")
@@ -194,7 +191,7 @@ func (s *Source) validate(o experiment.Opening) error {
 
 // find finds the program.
 func (s *Source) find() (err error) {
-	who := program.Who{PID: s.pid, Children: s.children}
+	who := subject.Who{PID: s.pid, Children: s.children}
 	flag, value := "pid", strconv.Itoa(s.pid)
 	switch {
 	case s.group != "":
@@ -205,18 +202,16 @@ func (s *Source) find() (err error) {
 		who.Group, err = unitDir(s.unit)
 	}
 	if err == nil {
-		s.program, err = program.Open(who)
+		s.program, err = subject.Open(who)
 	}
-	if errors.Is(err, program.ErrEnded) {
+	if errors.Is(err, subject.ErrEnded) {
 		err = errors.New("it has no process")
 	}
 	if err == nil {
-		if path := statePath(s.program.Who); exists(path) {
-			err = inUse(path, s.program.Who)
-		}
+		s.found, err = s.program.Look()
 	}
 	if err == nil {
-		s.found, err = s.program.Look()
+		err = s.found.InUse()
 	}
 	if err != nil {
 		return hint.Flag(flag, value, err)
@@ -263,7 +258,7 @@ func unitDir(unit string) (string, error) {
 
 // plan adds the program to a plan.
 func (s *Source) plan(plan *result.Plan) {
-	of := &result.PlanProgram{Who: s.found.Who.String(), By: program.How(s.found.Who)}
+	of := &result.PlanProgram{Who: s.found.Who.String(), By: subject.How(s.found.Who)}
 	pids := map[int]bool{}
 	for _, t := range s.found.Threads {
 		pids[t.PID] = true

@@ -8,8 +8,8 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/linux"
-	"gorun/internal/program"
 	"gorun/internal/result"
+	"gorun/internal/subject"
 )
 
 // mostSwitch is the longest time that a switch may take. After one that takes as long as the washout, the first threads have had the
@@ -23,8 +23,11 @@ func (s *sampler) slowSwitch(took time.Duration) error {
 }
 
 // change gives the program another setting briefly, and then the one that is wanted.
-func (s *sampler) change(ctx context.Context, to program.Setting) (took time.Duration, threads int, err error) {
-	others := slices.DeleteFunc(slices.Clone(s.settings), func(o program.Setting) bool { return o.String() == to.String() })
+func (s *sampler) change(ctx context.Context, to subject.Setting) (took time.Duration, threads int, err error) {
+	if _, err := s.putBackMeanwhile(); err != nil {
+		return 0, 0, err
+	}
+	others := slices.DeleteFunc(slices.Clone(s.settings), func(o subject.Setting) bool { return o.String() == to.String() })
 	if len(others) > 0 {
 		if _, _, err := s.switcher.Give(others[s.random.IntN(len(others))]); err != nil {
 			return 0, 0, err
@@ -34,11 +37,25 @@ func (s *sampler) change(ctx context.Context, to program.Setting) (took time.Dur
 		}
 	}
 	threads, took, err = s.switcher.Give(to)
+	s.switchedAt = linux.Monotonic()
 	return took, threads, err
+}
+
+// putBackMeanwhile reports whether the guardian has put the program back since it was switched, while gorun was stopped by a signal.
+func (s *sampler) putBackMeanwhile() (bool, error) {
+	if linux.Monotonic()-s.switchedAt < s.switcher.State().Longest {
+		return false, nil
+	}
+	return s.guardian.PutBackMeanwhile(s.switcher.State())
 }
 
 // readBack reads back each thread. One that is not as requested makes the block invalid.
 func (s *sampler) readBack(sample *result.Sample) error {
+	if back, err := s.putBackMeanwhile(); err != nil {
+		return err
+	} else if back {
+		sample.Doubt(result.Invalid, "gorun was stopped for so long that its guardian has put the program back meanwhile")
+	}
 	checked, differs, err := s.switcher.ReadBack()
 	if len(differs) > 3 {
 		differs = append(differs[:2], fmt.Sprintf("and %d threads more", len(differs)-2))

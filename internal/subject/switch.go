@@ -1,4 +1,4 @@
-package program
+package subject
 
 import (
 	"errors"
@@ -16,11 +16,20 @@ import (
 
 // Setting is what threads are given. Of what a Setting does not have, each thread keeps what it had when the program was saved.
 type Setting struct {
-	CPUs  cpuset.Set   `json:"cpus"`
-	Nice  *int         `json:"nice,omitempty"`
-	Sched *linux.Sched `json:"sched,omitempty"`
-	Nodes cpuset.Set   `json:"nodes"`           // memory nodes, which only a cpuset has
-	Pages bool         `json:"pages,omitempty"` // the pages that it has follow the nodes
+	CPUs    cpuset.Set   `json:"cpus"`
+	Without cpuset.Set   `json:"without"` // which are taken away from what each thread had
+	Nice    *int         `json:"nice,omitempty"`
+	Sched   *linux.Sched `json:"sched,omitempty"`
+	Nodes   cpuset.Set   `json:"nodes"`           // memory nodes, which only a cpuset has
+	Pages   bool         `json:"pages,omitempty"` // the pages that it has follow the nodes
+}
+
+// mask returns the CPUs that the setting gives a thread which had some.
+func (s Setting) mask(had cpuset.Set) cpuset.Set {
+	if !s.CPUs.Empty() {
+		return s.CPUs
+	}
+	return had.Minus(s.Without)
 }
 
 // String returns the setting in the words of the flags.
@@ -46,16 +55,24 @@ func (s Setting) String() string {
 
 // Switcher gives a saved program one Setting after another.
 type Switcher struct {
-	*Program
-	saved *Saved
+	*Subject
+	// Learned is called before a change when the state has new facts, so that whoever puts it back knows them.
+	Learned func() error
+
+	state *State
 	group *groupSet // the cpuset that is written; nil: each thread's mask is
 	now   Setting
-
-	online cpuset.Set // masks may have others, which the kernel does not show
 }
 
 // groupSet are the files of a cpuset (cpuset(7); cgroup-v2.rst, "Cpuset"). In version 2 there is none for migrate.
 type groupSet struct{ cpus, nodes, migrate string }
+
+func groupSetOf(dir string) *groupSet {
+	return &groupSet{filepath.Join(dir, "cpuset.cpus"), filepath.Join(dir, "cpuset.mems"), filepath.Join(dir, "cpuset.memory_migrate")}
+}
+
+// files returns the paths in the order in which they are written.
+func (g *groupSet) files() []string { return []string{g.migrate, g.cpus, g.nodes} }
 
 // text returns what a setting writes into a file; "": nothing.
 func (g *groupSet) text(path string, s Setting) string {
@@ -72,11 +89,8 @@ func (g *groupSet) text(path string, s Setting) string {
 
 // NewSwitcher returns the switcher of a program, by the cpuset of its control group where that may be written, and else thread by
 // thread. The settings are all that it will be given. It changes nothing yet.
-func NewSwitcher(p *Program, settings []Setting) (*Switcher, error) {
-	s := &Switcher{Program: p}
-	if cpus, err := linux.ReadCPUList("/sys/devices/system/cpu/online"); err == nil {
-		s.online = cpus
-	}
+func NewSwitcher(p *Subject, settings []Setting) (*Switcher, error) {
+	s := &Switcher{Subject: p, Learned: func() error { return nil }}
 	if p.Group != "" {
 		s.group = openGroupSet(p.Group)
 	}
@@ -84,14 +98,14 @@ func NewSwitcher(p *Program, settings []Setting) (*Switcher, error) {
 		return nil, hint.With(errors.New("memory nodes are those of a cpuset, and the program has none that may be written"),
 			"name its control group by --cgroup, as root")
 	}
-	saved, err := p.save(settings, s.group)
-	s.saved = saved
+	var err error
+	s.state, err = p.save(settings, s.group)
 	return s, err
 }
 
 // openGroupSet returns the cpuset of a control group; nil: it has none that may be written.
 func openGroupSet(dir string) *groupSet {
-	g := &groupSet{filepath.Join(dir, "cpuset.cpus"), filepath.Join(dir, "cpuset.mems"), filepath.Join(dir, "cpuset.memory_migrate")}
+	g := groupSetOf(dir)
 	for _, path := range []string{g.cpus, g.nodes} {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -102,12 +116,23 @@ func openGroupSet(dir string) *groupSet {
 	return g
 }
 
-// Saved returns what the program had.
-func (s *Switcher) Saved() *Saved { return s.saved }
+// State returns what the program had.
+func (s *Switcher) State() *State { return s.state }
+
+// look notes which CPUs are online.
+func (s *Switcher) look() error {
+	if s.state.see(onlineCPUs()) {
+		return s.Learned()
+	}
+	return nil
+}
 
 // Give gives the program a setting. It returns the number of threads, and the time from the first to the last change, in which
 // some threads have the setting and others not yet. By a cpuset that is the time of one write.
 func (s *Switcher) Give(to Setting) (threads int, took time.Duration, err error) {
+	if err := s.look(); err != nil {
+		return 0, 0, err
+	}
 	begun := linux.Monotonic()
 	if s.group != nil {
 		if err := s.writeGroup(to); err != nil {
@@ -136,12 +161,12 @@ func (s *Switcher) Give(to Setting) (threads int, took time.Duration, err error)
 		took = linux.Monotonic() - begun
 	}
 	s.now = to
-	return len(seen), took, nil
+	return len(seen), took, s.look()
 }
 
 // writeGroup writes the cpuset of a setting.
 func (s *Switcher) writeGroup(to Setting) error {
-	for _, file := range s.saved.Files {
+	for _, file := range s.state.Files {
 		text := s.group.text(file.Path, to)
 		if text == "" {
 			text = file.Before
@@ -165,10 +190,8 @@ func writeFile(path, text string) error {
 
 // want returns what a thread is to have in a setting.
 func (s *Switcher) want(of *process, tid int, to Setting) Thread {
-	want := s.saved.of(of.pid, tid)
-	if !to.CPUs.Empty() {
-		want.CPUs = to.CPUs
-	}
+	want := s.state.of(of.pid, tid)
+	want.CPUs = to.mask(want.CPUs)
 	if to.Nice != nil {
 		want.Nice = *to.Nice
 	}
@@ -181,19 +204,19 @@ func (s *Switcher) want(of *process, tid int, to Setting) Thread {
 // give gives a thread a setting. Only what some setting of the run has is touched.
 func (s *Switcher) give(of *process, tid int, to Setting) error {
 	want := s.want(of, tid, to)
-	if s.saved.Masks && s.group == nil {
+	if s.state.Masks && s.group == nil {
 		if err := linux.SetAffinity(tid, want.CPUs); err != nil {
 			return err
 		}
 	}
-	if s.saved.Scheds {
+	if s.state.Scheds {
 		if is, err := linux.GetSched(tid); err != nil || is != want.Sched {
 			if err := errors.Join(err, linux.SetSched(tid, want.Sched)); err != nil {
 				return err
 			}
 		}
 	}
-	if s.saved.Nices {
+	if s.state.Nices {
 		if is, err := linux.GetNice(tid); err != nil || is != want.Nice {
 			return errors.Join(err, linux.SetNice(tid, want.Nice))
 		}
@@ -204,9 +227,13 @@ func (s *Switcher) give(of *process, tid int, to Setting) error {
 // ReadBack returns the number of threads that were read, and what differs from the setting that was given last. It gives such a
 // thread the setting, so that the next samples have it.
 func (s *Switcher) ReadBack() (checked int, differs []string, err error) {
+	if err := s.look(); err != nil {
+		return 0, nil, err
+	}
+	online := onlineCPUs()
 	err = s.threads(func(of *process, tid int) error {
 		checked++
-		difference, err := s.difference(of, tid)
+		difference, err := s.difference(of, tid, online)
 		if err != nil || difference == "" {
 			return err
 		}
@@ -217,14 +244,14 @@ func (s *Switcher) ReadBack() (checked int, differs []string, err error) {
 }
 
 // difference says what of a thread is not as it was given; "": nothing.
-func (s *Switcher) difference(of *process, tid int) (string, error) {
+func (s *Switcher) difference(of *process, tid int, online cpuset.Set) (string, error) {
 	want := s.want(of, tid, s.now)
-	if s.saved.Masks {
+	if s.state.Masks {
 		is, err := linux.GetAffinity(tid)
 		if err != nil {
 			return "", err
 		}
-		as := is.Equal(want.CPUs) || is.Equal(want.CPUs.Intersect(s.online))
+		as := is.Equal(want.CPUs) || is.Equal(want.CPUs.Intersect(online))
 		if s.group != nil { // a thread may have a narrower mask of its own, which the kernel keeps
 			as = s.now.CPUs.Empty() || is.Minus(s.now.CPUs).Empty()
 		}
@@ -232,12 +259,12 @@ func (s *Switcher) difference(of *process, tid int) (string, error) {
 			return fmt.Sprintf("CPUs %v instead of %v", is, want.CPUs), nil
 		}
 	}
-	if s.saved.Nices {
+	if s.state.Nices {
 		if is, err := linux.GetNice(tid); err != nil || is != want.Nice {
 			return fmt.Sprintf("nice %d instead of %d", is, want.Nice), err
 		}
 	}
-	if s.saved.Scheds {
+	if s.state.Scheds {
 		if is, err := linux.GetSched(tid); err != nil || is != want.Sched {
 			return fmt.Sprintf("policy %v instead of %v", is, want.Sched), err
 		}

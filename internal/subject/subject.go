@@ -1,6 +1,6 @@
-// Package program places the threads of a program that is already running, and puts back what they had. The program is a process,
-// with its descendants or without them, or the processes of a control group.
-package program
+// Package subject places threads that are already running, and puts back what they had: those of a program, which is a process, with its
+// descendants or without them, or the processes of a control group; or any threads of the machine.
+package subject
 
 import (
 	"cmp"
@@ -41,8 +41,8 @@ func (w Who) String() string {
 // ErrEnded is the error of a program without processes.
 var ErrEnded = errors.New("it has ended")
 
-// Program is a running program. It is not for concurrent use.
-type Program struct {
+// Subject is a running program. It is not for concurrent use.
+type Subject struct {
 	Who
 	processes map[int]*process // those of the last Processes
 }
@@ -55,8 +55,8 @@ type process struct {
 }
 
 // Open finds a program. It refuses one that gorun must not touch.
-func Open(w Who) (*Program, error) {
-	p := &Program{Who: w, processes: map[int]*process{}}
+func Open(w Who) (*Subject, error) {
+	p := &Subject{Who: w, processes: map[int]*process{}}
 	if w.Group == "" {
 		of, err := openProcess(w.PID)
 		switch {
@@ -80,7 +80,7 @@ func Open(w Who) (*Program, error) {
 }
 
 // Close closes the directories of the processes.
-func (p *Program) Close() error {
+func (p *Subject) Close() error {
 	var errs []error
 	for pid, of := range p.processes {
 		errs = append(errs, of.dir.Close())
@@ -94,21 +94,26 @@ func openProcess(pid int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	of := &process{pid: pid, dir: dir}
 	t, err := linux.ReadTask(os.DirFS("/"), pid, pid)
-	if err == nil && t.Ended {
-		err = fs.ErrNotExist
+	if err == nil && t.Ended { // its first thread has; others may live
+		var tids []int
+		if tids, err = of.tids(); len(tids) == 0 && err == nil {
+			err = fs.ErrNotExist
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
-	return &process{pid, t.Start, dir}, nil
+	of.start = t.Start
+	return of, nil
 }
 
 // initialPIDNamespace is the inode of the PID namespace of the machine itself (PROC_PID_INIT_INO, include/linux/proc_ns.h).
 const initialPIDNamespace = 0xEFFFFFFC
 
 // mayPlace returns an error for a process that gorun must not touch, or may not.
-func (p *Program) mayPlace(pid int) error {
+func (p *Subject) mayPlace(pid int) error {
 	refuse := func(why string) error { return fmt.Errorf("process %d %s", pid, why) }
 	switch namespace := linux.Inode("/proc/self/ns/pid"); {
 	case pid == os.Getpid() && p.Group != "":
@@ -134,7 +139,7 @@ func (p *Program) mayPlace(pid int) error {
 }
 
 // Processes returns the PIDs of the program now, ascending. The error of a program that has none is ErrEnded.
-func (p *Program) Processes() ([]int, error) {
+func (p *Subject) Processes() ([]int, error) {
 	pids, err := p.list()
 	if err != nil {
 		return nil, err
@@ -165,7 +170,7 @@ func (p *Program) Processes() ([]int, error) {
 	return known, nil
 }
 
-func (p *Program) list() (pids []int, err error) {
+func (p *Subject) list() (pids []int, err error) {
 	if p.Group != "" {
 		pids, err = cgroup.Processes(os.DirFS("/"), strings.TrimPrefix(p.Group, "/"))
 		if linux.Gone(err) {
@@ -190,7 +195,7 @@ func (p *Program) list() (pids []int, err error) {
 }
 
 // threads calls visit for each thread of each process, until it returns an error.
-func (p *Program) threads(visit func(of *process, tid int) error) error {
+func (p *Subject) threads(visit func(of *process, tid int) error) error {
 	pids, err := p.Processes()
 	if err != nil {
 		return err
@@ -238,7 +243,7 @@ func (of *process) tids() (tids []int, err error) {
 }
 
 // CPUSeconds returns the CPU time of the program: of a control group that counts it, also that of processes that have ended.
-func (p *Program) CPUSeconds() (seconds float64, err error) {
+func (p *Subject) CPUSeconds() (seconds float64, err error) {
 	if p.Group != "" {
 		if seconds, err = cgroup.CPUSeconds(os.DirFS("/"), strings.TrimPrefix(p.Group, "/")); err == nil {
 			return seconds, nil
@@ -268,7 +273,7 @@ const (
 )
 
 // Turns reads those of all threads; false if there are too many, or a kernel without CONFIG_SCHED_INFO.
-func (p *Program) Turns() (sum Turns, known bool) {
+func (p *Subject) Turns() (sum Turns, known bool) {
 	root := os.DirFS("/")
 	threads, moves := 0, 0.0
 	counted := true

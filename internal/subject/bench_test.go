@@ -1,4 +1,4 @@
-package program
+package subject
 
 import (
 	"os/exec"
@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/program/programtest"
 	"gorun/internal/stats"
+	"gorun/internal/subject/programtest"
 	"gorun/internal/tests"
 )
 

@@ -1,4 +1,4 @@
-package program
+package subject
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
-	"gorun/internal/program/programtest"
+	"gorun/internal/subject/programtest"
 	"gorun/internal/tests"
 )
 
@@ -56,7 +56,7 @@ func online(t *testing.T) cpuset.Set {
 	return cpus
 }
 
-func open(t *testing.T, w Who) *Program {
+func open(t *testing.T, w Who) *Subject {
 	t.Helper()
 	p, err := Open(w)
 	require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestSwitch(t *testing.T) {
 	require.NoError(t, err)
 	other := two.Minus(one)
 	require.NoError(t, linux.SetAffinity(pid, other))
-	notes, err := s.Saved().PutBack()
+	notes, err := s.State().PutBack()
 	require.NoError(t, err)
 	assert.Equal(t, []string{"1 threads were left as they are: the program or somebody else has placed them meanwhile"}, notes)
 	require.NoError(t, linux.SetAffinity(pid, all))
@@ -125,44 +125,11 @@ func TestPutBackWhileThreadsStart(t *testing.T) {
 			require.NoError(t, err)
 			return len(differs) == 0
 		})
-		notes, err := s.Saved().PutBack()
+		notes, err := s.State().PutBack()
 		require.NoError(t, err)
 		assert.Empty(t, notes)
 		requireMasks(t, pid, had(t))
 	}
-}
-
-// What is saved in a file puts everything back too, but not after another boot, and not on another process with the same PID.
-func TestSavedInAFile(t *testing.T) {
-	one, _ := twoOf(t)
-	pid := programtest.Start(t, "threads", "1").Process.Pid
-	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{{CPUs: one}})
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "state")
-	require.NoError(t, s.Saved().Write(path))
-	require.ErrorIs(t, s.Saved().Write(path), os.ErrExist)
-	_, _, err = s.Give(Setting{CPUs: one})
-	require.NoError(t, err)
-	for _, change := range []func(*Saved){
-		func(s *Saved) { s.Boot = "another" },
-		func(s *Saved) { s.Start++ },
-	} {
-		saved, err := ReadSaved(path)
-		require.NoError(t, err)
-		change(saved)
-		notes, err := saved.PutBack()
-		require.NoError(t, err)
-		assert.Empty(t, notes)
-		requireMasks(t, pid, one)
-	}
-	saved, err := ReadSaved(path)
-	require.NoError(t, err)
-	_, err = saved.PutBack()
-	require.NoError(t, err)
-	requireMasks(t, pid, had(t))
-	require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
-	_, err = ReadSaved(path)
-	require.ErrorContains(t, err, "is no state of a program")
 }
 
 // What gorun must not touch is refused.
@@ -198,14 +165,14 @@ func TestChildren(t *testing.T) {
 	threads, _, err := s.Give(Setting{CPUs: one})
 	require.NoError(t, err)
 	assert.Greater(t, threads, 1)
-	_, err = s.Saved().PutBack()
+	_, err = s.State().PutBack()
 	require.NoError(t, err)
 }
 
 // A nice value that could not be put back is refused without the privilege.
 func TestRestorable(t *testing.T) {
 	nice := 19
-	s := Saved{Nices: true, Given: []Setting{{Nice: &nice}}, Threads: []Thread{{PID: os.Getpid(), TID: os.Getpid()}}}
+	s := State{Nices: true, Given: []Setting{{Nice: &nice}}, Threads: []Thread{{PID: os.Getpid(), TID: os.Getpid()}}}
 	autogrouped := s.autogrouped() != nil
 	err := s.restorable()
 	switch {
@@ -238,7 +205,7 @@ func TestGroup(t *testing.T) {
 	assert.Positive(t, checked)
 	assert.Empty(t, differs)
 	requireMasks(t, pid, one)
-	notes, err := s.Saved().PutBack()
+	notes, err := s.State().PutBack()
 	require.NoError(t, err)
 	assert.Empty(t, notes)
 	after, err := os.ReadFile(file)

@@ -1,0 +1,60 @@
+package guardian
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"gorun/internal/subject"
+)
+
+// state is a step that puts back a state. Its name is what the state is about.
+type state struct{ *subject.State }
+
+const stateKind = "state"
+
+// HoldState makes the guardian put back what a state says, and keep the files. It must be called before the change, and again when the state has
+// become more. The state is also in a file then, for the case that the guardian is killed too.
+func (g *Guardian) HoldState(s *subject.State, keep ...*os.File) error {
+	if err := s.Keep(); err != nil {
+		return err
+	}
+	if err := g.add(stateKind, s.Path, s, s.Longest, keep...); err != nil {
+		if !g.has(stateKind, s.Path) {
+			err = errors.Join(err, s.Drop())
+		}
+		return err
+	}
+	return nil
+}
+
+// PutBack puts back what a state says, whether or not the guardian holds it. notes are those of subject.State.PutBack. The file of what
+// could not be put back stays.
+func (g *Guardian) PutBack(s *subject.State) (notes []string, err error) {
+	path := s.Path
+	if notes, err = s.PutBack(); err == nil {
+		err = s.Drop()
+	}
+	g.forget(stateKind, path)
+	return notes, err
+}
+
+// PutBackMeanwhile reports whether the guardian has put back what a state says because this process was stopped by a signal for longer
+// than State.Longest, since the last call.
+func (g *Guardian) PutBackMeanwhile(s *subject.State) (bool, error) {
+	line, err := g.ask(order{Look: &step{Kind: stateKind, Name: s.Path}})
+	return line == undone, err
+}
+
+// undo is called in the guardian's process, which shares gorun's stderr.
+func (s state) undo(path string) error {
+	s.Path = path
+	notes, err := s.PutBack()
+	for _, note := range notes {
+		fmt.Fprintf(os.Stderr, "gorun: %v is put back: %s\n", s.State, note)
+	}
+	if err != nil {
+		return fmt.Errorf("put back %v: %w", s.State, err)
+	}
+	return s.Drop()
+}
