@@ -5,7 +5,6 @@ import (
 
 	"gorun/internal/live"
 	"gorun/internal/run"
-	"gorun/internal/subject"
 )
 
 // newLive is `gorun live`, a matrix whose cells are settings of a program that keeps running.
@@ -18,12 +17,5 @@ func newLive(e env) *cobra.Command {
 	}
 	set.Lookup("budget").DefValue = live.Budget.String()
 	set.Rare("placement", "nice", "sched", "mems", "resume", "fail-on") // --vary has the settings
-	cmd := commandOf(e, x, set, c.Run)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if source.Restore != "" {
-			return subject.Restore(e.Stdout, source.Restore)
-		}
-		return c.Run(cmd.Context(), args)
-	}
-	return cmd
+	return commandOf(e, x, set, c.Run)
 }

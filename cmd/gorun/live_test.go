@@ -20,9 +20,10 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/live"
-	"gorun/internal/subject/programtest"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/subject"
+	"gorun/internal/subject/programtest"
 	"gorun/internal/tests"
 )
 
@@ -283,6 +284,12 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 	a, b, cpus := two(t)
 	pid := programtest.Start(t, "churn", "20").Process.Pid
 	args := who(t, strconv.Itoa(pid))
+	of := subject.Who{Group: args[1]}
+	if args[0] == "--pid" {
+		task, err := linux.ReadTask(os.DirFS("/"), pid, pid)
+		require.NoError(t, err)
+		of = subject.Who{PID: pid, Start: task.Start}
+	}
 	was := inherited(t)
 	state := t.TempDir()
 	args = append(args, "--vary", "placement="+a+","+b, "--metric", "process:cpu", "--block", "50ms", "--washout", "10ms")
@@ -296,6 +303,7 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 		})
 		return cmd
 	}
+	gone := func() bool { return subject.New(of, "").InUse() == nil }
 	var longest time.Duration
 	for range times {
 		cmd := begin()
@@ -305,7 +313,7 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 		tests.Await(t, "restore", func() bool { return was(pid) })
 		longest = max(longest, time.Since(begun))
 		_ = cmd.Wait()
-		tests.Await(t, "removal of the state", func() bool { left, _ := os.ReadDir(state); return len(left) == 0 })
+		tests.Await(t, "removal of the state", gone)
 		assert.True(t, was(pid), "it stays so")
 	}
 	t.Logf("every thread was put back at most %v after the kill", longest)
@@ -319,15 +327,13 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 	again := liveCommand(t, state, args...)
 	out, err := again.CombinedOutput()
 	require.Error(t, err)
-	assert.Contains(t, string(out), "the program still has what a gorun live gave it that was killed")
+	assert.Contains(t, string(out), "it still has what a gorun gave it that was killed")
 	restore := liveCommand(t, state, "--restore")
 	out, err = restore.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), "put back")
 	assert.True(t, was(pid))
-	left, err := filepath.Glob(state + "/*")
-	require.NoError(t, err)
-	assert.Empty(t, left)
+	assert.True(t, gone())
 }
 
 // A server in a control group that is restarted costs a block, and not the run.

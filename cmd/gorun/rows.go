@@ -24,6 +24,7 @@ import (
 	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
+	"gorun/internal/subject"
 )
 
 // rows are the experiments. To add one, write its package and its row here.
@@ -65,6 +66,9 @@ func matrixCommand(e env, x experiment.Experiment) *cobra.Command {
 var aliases = map[string]string{"runs": "samples"}
 
 func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF func(context.Context, []string) error) *cobra.Command {
+	if x.Outlasting {
+		runF = restoring(e, set, runF)
+	}
 	cmd := &cobra.Command{
 		Use: strings.TrimSpace(x.Name + " " + x.Args), Short: x.Short, Long: x.Long, Example: x.Example,
 		Args: cobra.ArbitraryArgs,
@@ -81,6 +85,22 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 		cmd.ValidArgsFunction = completeCommand(e)
 	}
 	return cmd
+}
+
+// restoring adds --restore, and returns what runs with it or without it.
+func restoring(e env, set *experiment.FlagSet, runF func(context.Context, []string) error) func(context.Context, []string) error {
+	var which string
+	set.StringVar(&which, "restore", "", "put back what runs left changed that were killed together with their guardian, and stop;\n"+
+		"with = only what the state in a `file` says")
+	set.Lookup("restore").NoOptDefVal = subject.Every
+	set.Group("Afterwards")
+	set.Rare("restore")
+	return func(ctx context.Context, args []string) error {
+		if which != "" {
+			return subject.Restore(e.Stdout, which)
+		}
+		return runF(ctx, args)
+	}
 }
 
 // runSample runs the child that takes samples of one cell.

@@ -17,6 +17,7 @@ import (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:         "exec",
+		Outlasting:   true,
 		Args:         "[flags] -- COMMAND [ARGS…]",
 		TakesCommand: true,
 		Short:        "Run your own command in a placement, or compare placements for it",

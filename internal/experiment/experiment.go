@@ -23,6 +23,7 @@ type Text struct {
 	Name         string // of the command
 	Args         string // after the name in the usage line: "{A B | --auto} [LOOPS]"
 	TakesCommand bool   // the words after the flags are the user's command; words in it that begin with a dash are not flags
+	Outlasting   bool   // a run changes what outlives it, if it is killed together with its guardian: the command has --restore
 	Short        string
 	// Question is what a run with the experiment's own rows answers.
 	Question string

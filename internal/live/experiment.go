@@ -29,9 +29,10 @@ var Experiment = Of(&Source{})
 func Of(source *Source) experiment.Experiment {
 	return experiment.Define(experiment.Definition[Cell]{
 		Text: experiment.Text{
-			Name:  "live",
-			Args:  "--pid N | --cgroup PATH | --unit NAME  --vary placement=auto  --metric FIGURE",
-			Short: "Compare placements for a program that keeps running, such as a server",
+			Name:       "live",
+			Outlasting: true,
+			Args:       "--pid N | --cgroup PATH | --unit NAME  --vary placement=auto  --metric FIGURE",
+			Short:      "Compare placements for a program that keeps running, such as a server",
 			Long: "The threads of the program are switched between settings in blocks of time, in a random order, and each setting is\n" +
 				"judged against the first one. Before each block another setting is given briefly, so that all blocks follow a\n" +
 				"switch; then the program settles and is measured. At the end, also if gorun is killed, each thread has again what\n" +

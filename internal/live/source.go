@@ -24,8 +24,6 @@ import (
 
 // Source finds the program and has what is the same for all cells. Its settings are those that --vary and the flags of a cell list.
 type Source struct {
-	Restore string // "": nothing is put back; subject.Every: all states whose gorun has ended, else the file of one
-
 	pid      int
 	group    string
 	unit     string
@@ -63,9 +61,6 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.group, "cgroup", "", "the program: the processes of the control group in this `directory`")
 	set.StringVar(&s.unit, "unit", "", "the program: the processes of this `unit` of systemd")
 	set.BoolVar(&s.pages, "migrate-pages", false, "with --vary mems=…: also move the pages that the program has (cpuset(7), memory migration)")
-	set.StringVar(&s.Restore, "restore", "", "put back what programs had whose gorun was killed together with its guardian, and stop;\n"+
-		"with = only that of a state `file`")
-	set.Lookup("restore").NoOptDefVal = subject.Every
 	set.Group("Program")
 	set.StringArrayVar(&s.vary, "vary", nil, "compare these `settings`, the first is the baseline: placement=as-is,one-cpu, or\n"+
 		"placement=auto for all that can matter here; cpus=0,1; nice=0,5; sched=other,batch; mems=0,1\n(repeatable: all combinations)")
@@ -83,7 +78,7 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.BoolVar(&s.perBlock, "load-per-block", false, "run the load once in each block, which ends with it; the figure is in its whole output")
 	s.serving.Register(set, "a load that runs elsewhere, or of what else the program needs")
 	set.Group("Figures")
-	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if", "restore")
+	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if")
 	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &s.block, "block", time.Millisecond, math.MaxInt64)
 	experiment.Bound(set, &s.washout, "washout", 0, math.MaxInt64)

@@ -24,9 +24,10 @@ import (
 // Experiment is `gorun numa`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:     "numa",
-		Short:    "Measure the cost of the distance between a process and its memory",
-		Question: "What does the distance between a process and its memory cost?",
+		Name:       "numa",
+		Outlasting: true,
+		Short:      "Measure the cost of the distance between a process and its memory",
+		Question:   "What does the distance between a process and its memory cost?",
 		Long: "A probe only accesses memory, in a new process for each sample, while a load on every CPU keeps\n" +
 			"the kernel's load balancer at work. Rows bind the probe and its memory to nodes, or let them float, with\n" +
 			"NUMA balancing off and on, and with a preferred node if the kernel supports it. Samples of all rows take turns,\n" +
