@@ -336,6 +336,49 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 	assert.True(t, gone())
 }
 
+// A gorun that a signal stops does not leave the program switched: its guardian puts it back, and the block is invalid.
+func TestLiveServerStopped(t *testing.T) {
+	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
+	a, b, cpus := two(t)
+	pid := programtest.Start(t, "churn", "20").Process.Pid
+	was := inherited(t)
+	journal := filepath.Join(t.TempDir(), "run.jsonl")
+	cmd := liveCommand(t, t.TempDir(), "--pid", strconv.Itoa(pid), "--vary", "placement="+a+","+b, "--metric", "process:cpu",
+		"--block", "80ms", "--washout", "10ms", "--out", journal, "--samples", "100000000", "--budget", "100000h")
+	stderr := &bytes.Buffer{}
+	cmd.Stderr = stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	switched := func() bool {
+		count := masksOf(t, pid)
+		return count[cpuset.Of(cpus[0]).String()]+count[cpuset.Of(cpus[1]).String()] > 0
+	}
+	recorded := func() string {
+		text, _ := os.ReadFile(journal)
+		return string(text)
+	}
+	const said = "its guardian has put the program back meanwhile"
+	tests.Await(t, "stop in a block", func() bool { // and not between two
+		tests.Await(t, "switch", switched)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+		tests.Await(t, "restore", func() bool { return was(pid) })
+		before := recorded()
+		require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+		tests.Await(t, "sample", func() bool { return len(recorded()) > len(before) })
+		return strings.Contains(recorded(), said)
+	})
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait()
+	for line := range strings.Lines(recorded()) {
+		if strings.Contains(line, said) {
+			assert.Regexp(t, `"verdict":"invalid"|"cells"`, line)
+		}
+	}
+	assert.Contains(t, stderr.String(), "is stopped: what it has changed is put back")
+	assert.True(t, was(pid))
+}
+
 // A server in a control group that is restarted costs a block, and not the run.
 func TestLiveServerRestarted(t *testing.T) {
 	tests.Live(t)

@@ -68,7 +68,7 @@ func Plan(r Request) (result.Dedicated, error) {
 // off the CPU too if the parent was moved. One process at a time can do this.
 func Take(ctx context.Context, self *guardian.Guardian, r Request) (h *Held, err error) {
 	h = &Held{request: r, guardian: self, survey: survey{request: r}}
-	if h.lock, err = lock(ctx); err != nil {
+	if h.lock, err = lock(ctx, lockPath, patience); err != nil {
 		return nil, fmt.Errorf("--dedicate: another process moves threads off a CPU: %w", err)
 	}
 	h.state = subject.New(subject.Who{}, "what is moved off a CPU", subject.Setting{Without: cpuset.Of(r.CPU)})

@@ -22,13 +22,13 @@ const (
 	pause    = 20 * time.Millisecond
 )
 
-// lock makes this the only process that moves threads off a CPU. An ordinary user does not keep root from it: a gorun of that user is asked to
+// lock, by the lock of a file, makes this the only process that moves threads off a CPU. An ordinary user does not keep root from it: a gorun of that user is asked to
 // end, which puts everything back, and another program that holds the lock is ignored. No file is returned then. Two of root's exclude each
 // other by the file of their state too.
-func lock(ctx context.Context) (file *os.File, err error) {
+func lock(ctx context.Context, path string, patience time.Duration) (file *os.File, err error) {
 	asked, root := 0, os.Geteuid() == 0
 	for end := time.Now().Add(patience); ; {
-		if file, err = linux.Lock(lockPath); err == nil {
+		if file, err = linux.Lock(path); err == nil {
 			return file, nil
 		}
 		var locked linux.Locked

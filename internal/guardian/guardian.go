@@ -199,7 +199,8 @@ type held struct {
 	step
 	files   []*os.File
 	longest time.Duration // after which it is undone while gorun is stopped; 0: never
-	undone  bool          // while gorun was stopped
+	undone  bool          // since gorun was stopped
+	said    bool          // that it was undone, since the last look
 }
 
 // guard is what a guardian's process has to do.
@@ -255,13 +256,13 @@ func (g *guard) do(o order, socket *linux.Socket) (answer string) {
 		if i := find(s); i >= 0 {
 			g.steps[i].step = *s
 		} else {
-			g.steps = append(g.steps, held{step: *s, files: socket.Files, longest: o.Longest})
+			g.steps = append(g.steps, held{step: *s, files: socket.Files, longest: o.Longest, said: true})
 		}
 		socket.Files = nil
 	}
 	if s := o.Look; s != nil {
-		if i := find(s); i >= 0 && g.steps[i].undone {
-			g.steps[i].undone = false
+		if i := find(s); i >= 0 && !g.steps[i].said {
+			g.steps[i].said = true
 			return undone
 		}
 	}
@@ -276,16 +277,19 @@ func (g *guard) watch(gorun int) {
 	for stopped := time.Duration(0); ; stopped += look {
 		time.Sleep(look)
 		g.Lock()
-		if !linux.Stopped(gorun) {
+		runs := !linux.Stopped(gorun)
+		if runs {
 			stopped = -look
 		}
 		for i := range g.steps {
-			if s := &g.steps[i]; s.longest > 0 && stopped >= s.longest && !s.undone {
+			s := &g.steps[i]
+			s.undone = s.undone && !runs
+			if s.longest > 0 && stopped >= s.longest && !s.undone {
 				fmt.Fprintf(os.Stderr, "gorun: process %d is stopped: what it has changed is put back\n", gorun)
-				if err := s.undo(); err != nil {
+				if err := decoded(state.putBack)(s.step); err != nil { // it stays in its file, for when gorun goes on
 					fmt.Fprintln(os.Stderr, "gorun: error:", err)
 				}
-				s.undone = true
+				s.undone, s.said = true, false
 			}
 		}
 		g.Unlock()

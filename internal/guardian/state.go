@@ -32,9 +32,7 @@ func (g *Guardian) HoldState(s *subject.State, keep ...*os.File) error {
 // could not be put back stays.
 func (g *Guardian) PutBack(s *subject.State) (notes []string, err error) {
 	path := s.Path
-	if notes, err = s.PutBack(); err == nil {
-		err = s.Drop()
-	}
+	notes, err = s.Settle()
 	g.forget(stateKind, path)
 	return notes, err
 }
@@ -49,12 +47,18 @@ func (g *Guardian) PutBackMeanwhile(s *subject.State) (bool, error) {
 // undo is called in the guardian's process, which shares gorun's stderr.
 func (s state) undo(path string) error {
 	s.Path = path
-	notes, err := s.PutBack()
+	notes, err := s.Settle()
 	for _, note := range notes {
 		fmt.Fprintf(os.Stderr, "gorun: %v is put back: %s\n", s.State, note)
 	}
 	if err != nil {
-		return fmt.Errorf("put back %v: %w", s.State, err)
+		err = fmt.Errorf("put back %v: %w", s.State, err)
 	}
-	return s.Drop()
+	return err
+}
+
+// putBack puts everything back, and keeps the file.
+func (s state) putBack(string) error {
+	_, err := s.PutBack()
+	return err
 }

@@ -27,6 +27,7 @@ func (s *sampler) change(ctx context.Context, to subject.Setting) (took time.Dur
 	if _, err := s.putBackMeanwhile(); err != nil {
 		return 0, 0, err
 	}
+	s.switchedAt = linux.Monotonic()
 	others := slices.DeleteFunc(slices.Clone(s.settings), func(o subject.Setting) bool { return o.String() == to.String() })
 	if len(others) > 0 {
 		if _, _, err := s.switcher.Give(others[s.random.IntN(len(others))]); err != nil {
@@ -37,7 +38,6 @@ func (s *sampler) change(ctx context.Context, to subject.Setting) (took time.Dur
 		}
 	}
 	threads, took, err = s.switcher.Give(to)
-	s.switchedAt = linux.Monotonic()
 	return took, threads, err
 }
 

@@ -120,7 +120,11 @@ func (s *State) String() string {
 	if s.For != "" {
 		return hint.Printable(s.For)
 	}
-	return hint.Printable(s.Who.String())
+	text := s.Who.String()
+	if s.Name != "" {
+		text += " (" + s.Name + ")"
+	}
+	return hint.Printable(text)
 }
 
 // Keep writes the state into a file: a new one, or its own again. If another gorun changes the same, the error says so.
@@ -319,11 +323,10 @@ func Restore(out io.Writer, which string) error {
 	var errs []error
 	for _, path := range paths {
 		s, err := Read(path)
-		if err == nil {
-			err = s.restore(out, which == Every)
-		}
 		if err != nil {
 			errs = append(errs, hint.Flag("restore", path, err))
+		} else if err := s.restore(out, which == Every); err != nil {
+			errs = append(errs, hint.With(fmt.Errorf("%s: %w", path, err), hint.Of(err)))
 		}
 	}
 	return errors.Join(errs...)
@@ -355,23 +358,19 @@ func (s *State) restore(out io.Writer, every bool) error {
 	if err := s.valid(); err != nil {
 		return fmt.Errorf("%s is no state that gorun has written: %w", s.Path, err)
 	}
-	if s.Name != "" {
-		s.Name = " (" + hint.Printable(s.Name) + ")"
-	}
 	switch {
 	case s.Boot != BootID():
-		fmt.Fprintf(out, "%v%s: nothing to put back: the machine was started again since\n", s, s.Name)
+		fmt.Fprintf(out, "%v: nothing to put back: the machine was started again since\n", s)
 		return s.Drop()
 	case s.Owned() && every:
-		fmt.Fprintf(out, "%v%s: left, process %d has changed it and runs\n", s, s.Name, s.Owner)
+		fmt.Fprintf(out, "%v: left, process %d has changed it and runs\n", s, s.Owner)
 		return nil
 	case s.Owned():
 		return hint.With(fmt.Errorf("process %d has changed it and runs", s.Owner), "end it: it puts everything back")
 	}
-	notes, err := s.PutBack()
+	notes, err := s.Settle()
 	if err == nil {
-		fmt.Fprintf(out, "%v%s: put back\n", s, s.Name)
-		err = s.Drop()
+		fmt.Fprintf(out, "%v: put back\n", s)
 	}
 	for _, note := range notes {
 		fmt.Fprintf(out, "  %s\n", note)

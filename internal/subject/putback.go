@@ -22,7 +22,7 @@ func (s *State) PutBack() (notes []string, err error) {
 	}
 	s.index()
 	b := &putBack{State: s, online: onlineCPUs(), done: map[int]uint64{}, guessed: map[int]bool{}}
-	b.Online = append(slices.Clone(s.Online), b.online)
+	s.see(b.online)
 	for _, f := range slices.Backward(s.Files) { // pages move back before they stay
 		b.file(f)
 	}
@@ -45,6 +45,17 @@ func (s *State) PutBack() (notes []string, err error) {
 
 // byGroup reports whether the program is switched by the cpuset of its group.
 func (s *State) byGroup() bool { return s.Group != "" && len(s.Files) > 0 }
+
+// Settle puts everything back and removes the file of the state. What stays changed stays in the file.
+func (s *State) Settle() (notes []string, err error) {
+	if notes, err = s.PutBack(); err == nil {
+		return notes, s.Drop()
+	}
+	if s.Path != "" {
+		err = errors.Join(err, s.Keep()) // with the CPUs that are offline now
+	}
+	return notes, err
+}
 
 // putBack is one call of PutBack.
 type putBack struct {
@@ -260,11 +271,11 @@ func (s *State) PlacedByOthers(threads []Thread) (n int) {
 // is set, or where the thread's cpuset follows. A thread whose last CPU goes offline is given all of its cpuset, or all that there are
 // (select_fallback_rq, kernel/sched/core.c).
 func (s *State) gave(is, was Thread) bool {
+	all := []cpuset.Set{was.CPUs} // which it may have been given again while a CPU was offline
 	for _, g := range s.Given {
-		if g.CPUs.Empty() && g.Without.Empty() {
-			continue
-		}
-		given := g.mask(was.CPUs)
+		all = append(all, g.mask(was.CPUs))
+	}
+	for _, given := range all {
 		if is.CPUs.Equal(given) {
 			return true
 		}
