@@ -64,8 +64,8 @@ func Plan(r Request) (result.Dedicated, error) {
 // Take moves off a CPU what may be moved, but for this process and its children. Each thread keeps its other CPUs; one
 // that has no other is left where it is. Processes that are started later inherit the mask of their parent, and so are
 // off the CPU too if the parent was moved. One process at a time can do this.
-func Take(self *guardian.Guardian, r Request) (h *Held, err error) {
-	h = &Held{request: r, guardian: self, survey: survey{request: r}}
+func Take(self *guardian.Guardian, r Request) (_ *Held, err error) {
+	h := &Held{request: r, guardian: self, survey: survey{request: r}}
 	if h.lock, err = linux.LockKernelFile("/proc/stat"); err != nil {
 		return nil, fmt.Errorf("--dedicate: another process moves threads off a CPU: %w", err)
 	}
