@@ -66,8 +66,8 @@ func Plan(r Request) (result.Dedicated, error) {
 // Take moves off a CPU what may be moved, but for this process and its children. Each thread keeps its other CPUs; one
 // that has no other is left where it is. Processes that are started later inherit the mask of their parent, and so are
 // off the CPU too if the parent was moved. One process at a time can do this.
-func Take(ctx context.Context, self *guardian.Guardian, r Request) (h *Held, err error) {
-	h = &Held{request: r, guardian: self, survey: survey{request: r}}
+func Take(ctx context.Context, self *guardian.Guardian, r Request) (_ *Held, err error) {
+	h := &Held{request: r, guardian: self, survey: survey{request: r}}
 	if h.lock, err = lock(ctx, lockPath, patience); err != nil {
 		return nil, fmt.Errorf("--dedicate: another process moves threads off a CPU: %w", err)
 	}
@@ -80,21 +80,23 @@ func Take(ctx context.Context, self *guardian.Guardian, r Request) (h *Held, err
 	for range mostPasses {
 		threads, err := h.survey.pass()
 		if err != nil {
-			return h, err
+			return nil, err
 		}
 		if len(threads) == 0 {
 			break
 		}
 		h.state.Threads = append(h.state.Threads, threads...)
 		if err := h.hold(); err != nil {
-			return h, err
+			return nil, err
 		}
 		for _, t := range threads {
 			h.move(t)
 		}
 	}
 	if r.All {
-		return h, h.sendInterrupts()
+		if err := h.sendInterrupts(); err != nil {
+			return nil, err
+		}
 	}
 	return h, nil
 }

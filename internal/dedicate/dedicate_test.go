@@ -2,17 +2,22 @@ package dedicate
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
+	"gorun/internal/guardian"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/subject"
+	"gorun/internal/tests"
 )
 
 func TestWhatIsLeft(t *testing.T) {
@@ -79,6 +84,37 @@ func TestInterrupts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []subject.File{{Path: filepath.Join(dir, "1", "smp_affinity_list"), Before: "0-3", Given: []string{"0,2-3"}}}, files)
 	assert.Equal(t, []result.LeftOn{{What: "interrupt", Why: "sent to CPU 1 only", Count: 1}}, s.left)
+}
+
+// Without a guardian nothing is moved.
+func TestTakeWithoutGuardian(t *testing.T) {
+	cpu := tests.CPUs(t, 2)[0]
+	others := exec.Command("sh", "-c", "cat | cat") // children of a child: threads that are to be moved
+	held, err := others.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, others.Start())
+	defer func() {
+		held.Close()
+		assert.NoError(t, others.Wait())
+	}()
+	self := child.Self{Path: t.TempDir() + "/none", Argv: []string{"gorun"}}
+	tests.Await(t, "end of what else takes a CPU, and the processes", func() bool {
+		h, err := Take(t.Context(), guardian.New(self), Request{CPU: cpu})
+		if err == nil {
+			_, err = h.Release()
+			require.NoError(t, err)
+			return false
+		}
+		assert.Nil(t, h)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	for _, pid := range tests.Children(t, others.Process.Pid) {
+		is, err := linux.GetAffinity(pid)
+		require.NoError(t, err)
+		assert.Equal(t, allowed, is)
+	}
 }
 
 func TestCause(t *testing.T) {

@@ -49,7 +49,8 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	below, err := filepath.EvalSymlinks(os.TempDir()) // as git writes it
+	where, _ := s.line(ctx, side{}, "go", "env", "-json=false", "GOTMPDIR") // the build reports an error
+	below, err := filepath.EvalSymlinks(cmp.Or(where, os.TempDir()))        // as git writes it
 	if err != nil {
 		return err
 	}
@@ -112,13 +113,20 @@ func (s *Source) line(ctx context.Context, of side, argv ...string) (string, err
 
 // call runs a program in a side's folder and environment, and returns what it writes to stdout. The error has what it wrote to
 // stderr. In a hook of git, $GIT_INDEX_FILE is the user's index (githooks(5)), into which git worktree would write the base, and
-// $GIT_DIR is no repository of another folder.
+// $GIT_DIR is no repository of another folder. Temporary files are in the folder that the guardian removes.
 func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, error) {
+	temporary := []string{"GOTMPDIR", "TMPDIR"} // go's own, and those of the compilers that it runs
 	environ := slices.DeleteFunc(slices.Clone(s.setting.Environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return name == "GIT_INDEX_FILE" || of.dir != "" && (name == "GIT_DIR" || name == "GIT_WORK_TREE")
+		return name == "GIT_INDEX_FILE" || of.dir != "" && (name == "GIT_DIR" || name == "GIT_WORK_TREE") ||
+			s.folder != nil && slices.Contains(temporary, name)
 	})
 	environ = append(environ, of.environ...)
+	if s.folder != nil {
+		for _, name := range temporary {
+			environ = append(environ, name+"="+s.folder.Path)
+		}
+	}
 	c := launch.Command{Self: s.setting.Self.In(environ), Argv: argv, Dir: of.dir, Keep: 64 << 20}
 	o, err := launch.Run(ctx, c)
 	switch {

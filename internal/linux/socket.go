@@ -1,7 +1,9 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 
@@ -59,6 +61,9 @@ func (s *Socket) Send(files ...*os.File) error {
 
 // Read reads bytes, and opens the files that come with them.
 func (s *Socket) Read(text []byte) (int, error) {
+	if len(text) == 0 {
+		return 0, nil // ReadMsgUnix would read a byte, for the files
+	}
 	control := make([]byte, unix.CmsgSpace(4*mostFiles))
 	n, used, _, _, err := s.ReadMsgUnix(text, control) // it closes them on exec
 	messages, _ := unix.ParseSocketControlMessage(control[:used])
@@ -68,5 +73,8 @@ func (s *Socket) Read(text []byte) (int, error) {
 			s.Files = append(s.Files, os.NewFile(uintptr(fd), "passed"))
 		}
 	}
-	return n, err
+	if errors.Is(err, io.EOF) {
+		err = io.EOF
+	}
+	return max(0, n), err // ReadMsgUnix returns -1 with an error
 }
