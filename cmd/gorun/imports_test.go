@@ -36,6 +36,7 @@ const mayImport = `
 	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
 	guardian            child cpuset linux program
 	hint
+	input               hint linux
 	journal             column cpuset hint lazy matrix result
 	launch              child csrc hint linux perf placement result shell sysfs topology
 	lazy
