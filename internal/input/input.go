@@ -63,12 +63,12 @@ func (o Opener) Open(ctx context.Context, path string, most int64) (*File, error
 	if err != nil {
 		return nil, err
 	}
-	f := &File{ctx: ctx, file: file, left: most, most: most}
+	f := &File{ctx: ctx, file: file}
 	if info, err = file.Stat(); err == nil { // again: the name may be that of another file by now
 		err = o.refused(info)
 	}
-	if err == nil && info.Size() > most {
-		err = f.tooLarge()
+	if err == nil {
+		err = f.Limit(most)
 	}
 	if err == nil {
 		err = o.await(ctx, file, info)
@@ -197,6 +197,16 @@ func (f *File) readNow(p []byte) (n int, err error) {
 		n, err = syscall.Read(int(fd), p)
 		return err
 	})
+}
+
+// Limit sets the number of bytes that may be read from now on. It returns an error if the file says that it is larger.
+func (f *File) Limit(most int64) error {
+	f.left, f.most = most, most
+	info, err := f.Info()
+	if err == nil && info.Size() > most {
+		err = f.tooLarge()
+	}
+	return err
 }
 
 // From continues at an offset of a regular file.
