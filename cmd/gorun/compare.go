@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/render"
@@ -55,7 +57,7 @@ func newCompare(e env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
-			return runCompare(o)
+			return runCompare(cmd.Context(), o)
 		},
 		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
@@ -94,13 +96,13 @@ func (o *compareOptions) validate() error {
 	return nil
 }
 
-func runCompare(o *compareOptions) error {
+func runCompare(ctx context.Context, o *compareOptions) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
 	sides := make([]matrix.Side, len(o.files))
 	for i, file := range o.files {
-		run, err := readJournal(file)
+		run, err := readJournal(ctx, o.env.Files(), file)
 		if err != nil {
 			return err
 		}
@@ -160,8 +162,8 @@ func (o *compareOptions) judge(side matrix.Side) error {
 }
 
 // readJournal reads a journal, judges its cells, if it has any, and adds what follows from its samples.
-func readJournal(path string) (*result.Run, error) {
-	recording, err := journal.Read(path, render.Views(views).Known)
+func readJournal(ctx context.Context, files input.Opener, path string) (*result.Run, error) {
+	recording, err := journal.Read(ctx, files, path, render.Views(views).Known)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/input"
 	"gorun/internal/journal"
 	"gorun/internal/linux"
 	"gorun/internal/process"
@@ -309,7 +310,7 @@ func damagedJournal(t *testing.T, f fault) {
 	text[10] ^= 1
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	require.NoError(t, os.WriteFile(path, text, 0o644))
-	_, err = journal.Read(path, render.Views(rows).Known)
+	_, err = journal.Read(t.Context(), input.Opener{}, path, render.Views(rows).Known)
 	require.Regexp(t, f.report(), err)
 }
 

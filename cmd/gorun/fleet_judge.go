@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/fleet"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/output"
 	"gorun/internal/report"
 	"gorun/internal/run"
@@ -87,7 +87,7 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 	if fleet.AreVisits(files) {
 		return o.judgeVisits(ctx, files)
 	}
-	return o.judgeHosts(files)
+	return o.judgeHosts(ctx, files)
 }
 
 func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (err error) {
@@ -95,11 +95,11 @@ func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (er
 	if options.Since, err = parseSince(o.since, options.Now); err != nil {
 		return hint.Flag("since", o.since, err)
 	}
-	if options.Expect, err = readNames(o.expect); err != nil {
+	if options.Expect, err = o.readNames(ctx); err != nil {
 		return hint.Flag("expect", o.expect, err)
 	}
 	if o.settled != "" {
-		if options.Settled, err = fleet.ReadSettled(o.settled, o.slot); err != nil {
+		if options.Settled, err = fleet.ReadSettled(ctx, o.env.Files(), o.settled, o.slot); err != nil {
 			return hint.Flag("settled", o.settled, err)
 		}
 	}
@@ -119,10 +119,10 @@ func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (er
 }
 
 // judgeHosts judges journals of one matrix from many hosts.
-func (o *fleetJudgeOptions) judgeHosts(files []string) error {
+func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, files []string) error {
 	runs := make([]fleet.HostRun, len(files))
 	for i, file := range files {
-		in, err := report.Read(file, views)
+		in, err := report.Read(ctx, o.env.Files(), file, views)
 		if err != nil {
 			return err
 		}
@@ -153,20 +153,18 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 // readNames reads the names of nodes, a line each; node/NAME, as kubectl writes it, is NAME.
-func readNames(path string) (names []string, err error) {
-	if path == "" {
+func (o *fleetJudgeOptions) readNames(ctx context.Context) (names []string, err error) {
+	if o.expect == "" {
 		return nil, nil
 	}
-	var in io.Reader = os.Stdin
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in = file
+	files := o.env.Files()
+	files.Stdin = os.Stdin
+	file, err := files.Open(ctx, o.expect, input.List)
+	if err != nil {
+		return nil, err
 	}
-	lines := bufio.NewScanner(in)
+	defer file.Close()
+	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		if name := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "node/"); name != "" {
 			names = append(names, name)

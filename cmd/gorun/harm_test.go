@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/input"
 	"gorun/internal/journal"
 	"gorun/internal/launch"
 	"gorun/internal/linux"
@@ -150,7 +152,7 @@ func (h *harmed) samples() []result.Sample {
 	if err != nil || info.Size() == h.size {
 		return h.have
 	}
-	if rec, err := journal.Read(h.journal, render.Views(rows).Known); err == nil {
+	if rec, err := journal.Read(context.Background(), input.Opener{}, h.journal, render.Views(rows).Known); err == nil {
 		h.size, h.have = info.Size(), rec.Run.Samples
 	}
 	return h.have
@@ -205,7 +207,7 @@ func (h *harmed) end() (run result.Run) {
 
 func verified(t *testing.T, path string) *journal.Recording {
 	t.Helper()
-	rec, err := journal.Read(path, render.Views(rows).Known)
+	rec, err := journal.Read(t.Context(), input.Opener{}, path, render.Views(rows).Known)
 	require.NoError(t, err)
 	return rec
 }

@@ -23,25 +23,35 @@ const mayImport = `
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
-	command             apply catalog cgroup column cpuset dedicate experiment guardian hint launch lazy linux matrix measure placement render/view result shell stats table topology units
+	command             apply catalog cgroup column cpuset dedicate experiment guardian hint launch lazy linux matrix measure output placement render/view result shell stats table topology units
 	contend             catalog column cpuset csrc experiment hint linux measure placement render/chart render/term render/view result stats table topology units
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result subject
 	dist
 	doctor              cgroup hint linux measure metrics render/term render/view result stats sysfs table topology units
-	experiment          bytesize child column cpuset hint linux matrix render/chart render/term render/view result table topology units
-	fleet               catalog column cpuset experiment hint linux matrix measure metrics placement primes render render/chart render/term render/view report result shell stats table topology units
+	experiment          bytesize child column cpuset hint input linux matrix render/chart render/term render/view result table topology units
+	fleet               catalog column cpuset experiment hint input linux matrix measure metrics placement primes render render/chart render/term render/view report result shell stats table topology units
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
+<<<<<<< HEAD
 	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
 	guardian            child linux subject
+=======
+	gobench             column command experiment guardian hint input launch lazy matrix render/view result shell table units
+	guardian            child cpuset input linux program
+>>>>>>> h-text
 	hint
-	journal             column cpuset hint lazy matrix result
-	launch              child csrc hint linux perf placement result shell sysfs topology
+	input               hint linux
+	journal             column cpuset hint input lazy matrix result
+	launch              child csrc hint input linux perf placement result shell sysfs topology
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
+<<<<<<< HEAD
 	live                apply catalog cgroup column command cpuset experiment guardian hint launch lazy linux metrics placement render/view result shell stats subject table topology units
+=======
+	live                apply catalog cgroup column command cpuset experiment guardian hint input launch lazy linux metrics placement program render/view result shell stats table topology units
+>>>>>>> h-text
 	load                child cpuset linux placement process
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
@@ -61,9 +71,9 @@ const mayImport = `
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
-	report              apply column experiment journal matrix render render/chart render/term render/view result shell table units
+	report              apply column experiment input journal matrix render render/chart render/term render/view result shell table units
 	result              hint lazy stats
-	run                 apply catalog cgroup child column cpuset experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
+	run                 apply catalog cgroup child column cpuset experiment hint input journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
 	subject             cgroup cpuset hint lazy linux perf sysfs

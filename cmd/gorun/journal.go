@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func newVerify(e env) *cobra.Command {
 		Example: "  gorun journal verify run.jsonl\n" +
 			"  gorun journal verify *.jsonl",
 		Args:              someJournals("gorun journal verify run.jsonl"),
-		RunE:              func(_ *cobra.Command, files []string) error { return verify(e, files) },
+		RunE:              func(cmd *cobra.Command, files []string) error { return verify(cmd.Context(), e, files) },
 		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 }
@@ -77,11 +78,14 @@ const checked = `  part         checks
 
 A figure that cannot be computed from others, such as the user time of a sample, is protected only by its line's checksum.`
 
-func verify(e env, files []string) error {
+func verify(ctx context.Context, e env, files []string) error {
 	var wrong int
 	var way string
 	for _, file := range files {
-		recording, err := journal.Read(file, render.Views(views).Known)
+		recording, err := journal.Read(ctx, e.Files(), file, render.Views(views).Known)
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
 		var line string
 		if err == nil {
 			line = file + ": " + described(recording)

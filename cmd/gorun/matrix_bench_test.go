@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/input"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -62,7 +63,7 @@ func longJournal(tb testing.TB, samples int) string {
 	_, err := gorunCommand("matrix", "primes", "--limit", "2000", "--workers", "1,2,3,4,5,6,7,8", "--samples",
 		"1", "--warmup", "1", "--out", seed, "--quiet").Output()
 	require.NoError(tb, err)
-	run, err := readJournal(seed)
+	run, err := readJournal(tb.Context(), input.Opener{}, seed)
 	require.NoError(tb, err)
 	real := run.Samples
 	run = run.Header()

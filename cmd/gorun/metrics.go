@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/output"
 )
 
@@ -58,7 +58,7 @@ func writeMetrics(ctx context.Context, e env, dir output.Named) error {
 			return err
 		}
 	}
-	if err := refuseOthers(dir, files); err != nil {
+	if err := refuseOthers(ctx, dir, files); err != nil {
 		return err
 	}
 	if err := writeFiles(ctx, e, dir, files); err != nil {
@@ -73,12 +73,15 @@ func writeMetrics(ctx context.Context, e env, dir output.Named) error {
 }
 
 // refuseOthers refuses a directory that has a file with one of these names and another content: a server may be using it.
-func refuseOthers(dir output.Named, files map[string][]byte) error {
+func refuseOthers(ctx context.Context, dir output.Named, files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir.Path, name)
-		switch text, err := os.ReadFile(path); {
+		text, err := input.Opener{}.ReadFile(ctx, path, input.List)
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
-		case err == nil && !bytes.Equal(text, files[name]):
+		case err != nil:
+			return hint.Usagef("%s: %w", dir, err)
+		case !bytes.Equal(text, files[name]):
 			return hint.Usage(hint.With(fmt.Errorf("%s: %s exists, with another content", dir, path),
 				"name another directory, or move the file away"))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/input"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
@@ -104,7 +105,7 @@ func (c *clone) journals() (names []string) {
 
 func (c *clone) journal(name string) *result.Run {
 	c.Helper()
-	run, err := readJournal(filepath.Join(c.dir, name))
+	run, err := readJournal(c.Context(), input.Opener{}, filepath.Join(c.dir, name))
 	require.NoError(c, err)
 	return run
 }

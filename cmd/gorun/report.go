@@ -95,7 +95,7 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 	defer func() { err = errors.Join(err, page.Close()) }()
 	inputs := make([]report.Input, len(o.files))
 	for i, file := range o.files {
-		if inputs[i], err = report.Read(file, views); err != nil {
+		if inputs[i], err = report.Read(ctx, o.env.Files(), file, views); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (o *reportOptions) serveReport(ctx context.Context) error {
 	if host == "" {
 		host = "127.0.0.1" // other machines get the page only if the address allows them to
 	}
-	served, err := report.NewServed(o.files, o.options())
+	served, err := report.NewServed(ctx, o.files, o.options())
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,9 @@ func execute(ctx context.Context, args []string, e env) int {
 	cmd := newRoot(e, args...)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errInterrupted
+	}
 	if out, ok := e.Stdout.(*output.Stdout); ok && err == nil {
 		err = out.Err()
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -370,7 +371,7 @@ func numbered(text string, copy int) string {
 }
 
 // copies returns the commands of a cell with copies; what else they have is that of the execution.
-func (o *opened) copies(s *sampler, c Cell, compare bool, of launch.Command) (copies []launch.Copy, err error) {
+func (o *opened) copies(ctx context.Context, s *sampler, c Cell, compare bool, of launch.Command) (copies []launch.Copy, err error) {
 	for i, setting := range c.Copies {
 		copy := launch.Copy{Setting: setting, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr}
 		for _, word := range c.Argv {
@@ -383,7 +384,7 @@ func (o *opened) copies(s *sampler, c Cell, compare bool, of launch.Command) (co
 		}
 		own := c
 		own.Input, own.Output = numbered(c.Input, i), numbered(c.Output, i)
-		if err := o.open(s, own, compare, &copy.Stdin, &copy.Stdout); err != nil {
+		if err := o.open(ctx, s, own, compare, &copy.Stdin, &copy.Stdout); err != nil {
 			return nil, err
 		}
 		copies = append(copies, copy)

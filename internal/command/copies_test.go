@@ -151,7 +151,7 @@ func TestCopiesOfACell(t *testing.T) {
 	defer func() { files.close() }()
 	of := &sampler{}
 	of.Environ = []string{"A=1", "PORT=80{copy}"}
-	copies, err := files.copies(of, r.Cells[0].Do, true, launch.Command{})
+	copies, err := files.copies(t.Context(), of, r.Cells[0].Do, true, launch.Command{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"x", "a1b1", "{other}"}, copies[1].Argv)
 	assert.Equal(t, []string{"PORT=801"}, copies[1].Environ)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"gorun/internal/hint"
+	"gorun/internal/output"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 	"gorun/internal/units"
@@ -28,7 +30,7 @@ func (c Cell) null() bool { return len(c.Metrics) == 0 && (c.Output == "" || c.O
 
 // openOutput opens what the command writes to; nil: a pipe. A file is empty for each execution. It may not be this run's
 // journal, which is locked.
-func (c Cell) openOutput() (file *os.File, err error) {
+func (c Cell) openOutput(ctx context.Context, files output.Opener) (file *os.File, err error) {
 	switch c.Output {
 	case "", outputNull:
 		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -37,7 +39,7 @@ func (c Cell) openOutput() (file *os.File, err error) {
 	case outputInherit:
 		return os.Stdout, nil
 	}
-	if file, err = os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
+	if file, err = files.Handed(ctx, output.Named{Flag: "output", Path: c.Output}); err != nil {
 		return nil, err
 	}
 	fd := int(file.Fd())

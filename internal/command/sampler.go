@@ -10,6 +10,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/output"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -106,9 +107,9 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 	files := opened{}
 	defer func() { files.close() }() // those that are opened below
 	if c.Copies == nil {
-		err = files.open(s, c, compare, &r.Stdin, &r.Stdout)
+		err = files.open(ctx, s, c, compare, &r.Stdin, &r.Stdout)
 	} else {
-		r.Copies, err = files.copies(s, c, compare, r)
+		r.Copies, err = files.copies(ctx, s, c, compare, r)
 		r.Together = len(c.Exits) == 0
 	}
 	if err != nil {
@@ -151,9 +152,12 @@ func (o opened) close() {
 }
 
 // open opens the files that a command reads from and writes to, in place of those of the execution. compare: what it writes is kept.
-func (o *opened) open(s *sampler, c Cell, compare bool, in, out **os.File) (err error) {
+func (o *opened) open(ctx context.Context, s *sampler, c Cell, compare bool, in, out **os.File) (err error) {
+	if s.PassThrough {
+		ctx = s.Signals // there is no command yet that could get them
+	}
 	if (!s.PassThrough || c.Output != "") && !compare && len(c.Metrics) == 0 {
-		if *out, err = c.openOutput(); err != nil {
+		if *out, err = c.openOutput(ctx, output.Opener{Stderr: s.Files.Named}); err != nil {
 			return fmt.Errorf("--output: %w", err)
 		}
 		if *out != os.Stdout {
@@ -161,7 +165,7 @@ func (o *opened) open(s *sampler, c Cell, compare bool, in, out **os.File) (err 
 		}
 	}
 	if c.Input != "" {
-		if *in, err = os.Open(c.Input); err != nil {
+		if *in, err = s.Files.Handed(ctx, c.Input); err != nil {
 			return fmt.Errorf("--input: %w", err)
 		}
 		*o = append(*o, *in)

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/column"
 	"gorun/internal/cpuset"
+	"gorun/internal/input"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -196,8 +197,11 @@ type Environment struct {
 	Machine     *topology.Machine // nil in a fresh child
 	Self        child.Self        // gorun, to be started again in an environment
 	Environ     []string          // the environment
+	Files       input.Opener      // opens what the user named
 	Seed        uint64
 	PassThrough bool // the started command has this process's input, output and signals
+	// Signals ends at a signal that ends a run, also if PassThrough is set: the context of Sample does not end then.
+	Signals context.Context
 }
 
 // Once makes the plain command run its one cell once, and pass input, output and signals to what the cell starts, unless flags make

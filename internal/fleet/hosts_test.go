@@ -18,6 +18,7 @@ import (
 
 	"gorun/internal/command"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/primes"
@@ -37,7 +38,7 @@ func recordedRun(t testing.TB, name string) *result.Run {
 	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "run.jsonl" })
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	require.NoError(t, os.WriteFile(path, archive.Files[i].Data, 0o600))
-	recording, err := journal.Read(path, hostsViews.Known)
+	recording, err := journal.Read(t.Context(), input.Opener{}, path, hostsViews.Known)
 	require.NoError(t, err)
 	return recording.Run
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/input"
 	"gorun/internal/result"
 )
 
@@ -399,7 +400,7 @@ func TestLateVisits(t *testing.T) {
 	o := options()
 	for range 2 { // late visits stay late
 		var err error
-		o.Settled, err = ReadSettled(path, time.Hour)
+		o.Settled, err = ReadSettled(t.Context(), input.Opener{}, path, time.Hour)
 		require.NoError(t, err)
 		j := judgeDir(t, dir, o)
 		for _, n := range j.Nodes {
@@ -415,12 +416,12 @@ func TestLateVisits(t *testing.T) {
 		require.NoError(t, j.Settled.Write(file))
 		require.NoError(t, file.Close())
 	}
-	_, err := ReadSettled(path, time.Minute)
+	_, err := ReadSettled(t.Context(), input.Opener{}, path, time.Minute)
 	require.ErrorContains(t, err, "slots of 3600 seconds")
 	require.NoError(t, os.WriteFile(path, []byte("{}"), 0o666))
-	_, err = ReadSettled(path, time.Hour)
+	_, err = ReadSettled(t.Context(), input.Opener{}, path, time.Hour)
 	require.ErrorContains(t, err, "no earlier judgement wrote this file")
-	none, err := ReadSettled(filepath.Join(t.TempDir(), "none"), time.Hour)
+	none, err := ReadSettled(t.Context(), input.Opener{}, filepath.Join(t.TempDir(), "none"), time.Hour)
 	require.NoError(t, err)
 	assert.Nil(t, none)
 }

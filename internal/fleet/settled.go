@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -8,10 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"time"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 )
 
 // Settled is which visits earlier judgements have seen.
@@ -22,8 +23,8 @@ type Settled struct {
 }
 
 // ReadSettled reads what an earlier judgement wrote; nil if there is no such file.
-func ReadSettled(path string, slot time.Duration) (*Settled, error) {
-	text, err := os.ReadFile(path)
+func ReadSettled(ctx context.Context, files input.Opener, path string, slot time.Duration) (*Settled, error) {
+	text, err := files.ReadFile(ctx, path, input.Document)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

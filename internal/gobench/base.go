@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 )
 
 // checkOut makes a worktree of the base; repository is the folder of its repository ($GIT_COMMON_DIR). The worktree lies below the temporary folder where the checkout lies below the root, between links to
@@ -79,7 +80,7 @@ func (s *Source) surround(folder string) error {
 }
 
 func copyFile(from, to string) error {
-	text, err := os.ReadFile(from)
+	text, err := input.Opener{}.ReadFile(context.Background(), from, input.Document)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"gorun/internal/guardian"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/launch"
 	"gorun/internal/lazy"
 )
@@ -38,7 +39,7 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 		if s.layouts > 1 {
 			return errGivenLayouts
 		}
-		return s.given(args)
+		return s.given(ctx, args)
 	}
 	if info, err := os.Stat(s.base); s.base != "" && !revision && (err != nil || !info.IsDir()) {
 		return hint.Usage(hint.Flag("base", s.base, s.noRevision(ctx)))
@@ -140,7 +141,7 @@ func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, err
 }
 
 // given takes test binaries that the user has built. They run in the working directory.
-func (s *Source) given(args []string) error {
+func (s *Source) given(ctx context.Context, args []string) error {
 	if s.setting.Dry {
 		return hint.Usage(hint.With(errors.New("--dry-run: the benchmarks of a test binary are known only by running it"), "--estimate does that, and prints the plan"))
 	}
@@ -157,7 +158,7 @@ func (s *Source) given(args []string) error {
 			return err
 		}
 		b := binary{pkg: filepath.Base(path), path: path}
-		if b.sum, err = sum(path); err != nil {
+		if b.sum, err = sum(ctx, path); err != nil {
 			return err
 		}
 		s.sides[i].binaries, s.sides[i].packages = map[string]binary{"": b}, []string{""}
@@ -190,9 +191,9 @@ func (l listed) tests() (paths []string) {
 }
 
 // hasBenchmarks reports whether a package's test files seem to have benchmarks.
-func (l listed) hasBenchmarks() bool {
+func (l listed) hasBenchmarks(ctx context.Context) bool {
 	return slices.ContainsFunc(l.tests(), func(path string) bool {
-		text, err := os.ReadFile(path)
+		text, err := input.Opener{}.ReadFile(ctx, path, input.List)
 		return err != nil || benches().Match(text)
 	})
 }
@@ -238,7 +239,7 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 			}
 			continue
 		}
-		if !l.hasBenchmarks() {
+		if !l.hasBenchmarks(ctx) {
 			continue
 		}
 		folder, err := filepath.Rel(dir, l.Dir)
@@ -251,7 +252,7 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 			if err := s.link(ctx, in, b.path, l.ImportPath); err != nil {
 				return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), cmp.Or(hint.Of(err), side.lacks))
 			}
-			if b.sum, err = sum(b.path); err != nil {
+			if b.sum, err = sum(ctx, b.path); err != nil {
 				return err
 			}
 		}
@@ -269,8 +270,8 @@ func (s *Source) tagged(argv []string) []string {
 }
 
 // sum returns the beginning of the SHA-256 of a file, which is enough to know it again.
-func sum(path string) (string, error) {
-	file, err := os.Open(path)
+func sum(ctx context.Context, path string) (string, error) {
+	file, err := input.Opener{}.Open(ctx, path, input.Any)
 	if err != nil {
 		return "", err
 	}

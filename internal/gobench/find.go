@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/launch"
 	"gorun/internal/lazy"
 	"gorun/internal/result"
@@ -118,7 +118,7 @@ const patience = 30 * time.Second
 func (s *Source) list(ctx context.Context, i int, folder string) (found []benchmark, err error) {
 	of := s.sides[i].binaries[folder]
 	if s.setting.Dry {
-		return s.read(folder, of)
+		return s.read(ctx, folder, of)
 	}
 	o, err := s.execute(ctx, of, patience, "-test.list=.")
 	if err != nil {
@@ -148,10 +148,10 @@ func (s *Source) list(ctx context.Context, i int, folder string) (found []benchm
 }
 
 // read finds the top-level benchmarks in the source of a package. Those below them are known only when they run.
-func (s *Source) read(folder string, of binary) (found []benchmark, err error) {
+func (s *Source) read(ctx context.Context, folder string, of binary) (found []benchmark, err error) {
 	pattern := split(s.bench)
 	for _, path := range of.tests {
-		text, err := os.ReadFile(path)
+		text, err := input.Opener{}.ReadFile(ctx, path, input.List)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package guardian
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"gorun/internal/input"
 )
 
 // Folder is a temporary folder that the guardian removes, with the worktrees of git that are in it.
@@ -76,7 +79,7 @@ func (s folderState) forget(path string) error {
 	}
 	for _, entry := range entries {
 		of := filepath.Join(worktrees, entry.Name())
-		text, unread := os.ReadFile(filepath.Join(of, "gitdir"))
+		text, unread := input.Opener{}.ReadFile(context.Background(), filepath.Join(of, "gitdir"), input.List)
 		if unread == nil && strings.HasPrefix(string(text), path+string(filepath.Separator)) {
 			err = errors.Join(err, os.RemoveAll(of))
 		}

@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 
 	"gorun/internal/hint"
 	"gorun/internal/result"
 )
 
-// ReadJSON reads a run that --format json printed, and checks it as a journal is checked. If the file holds none, it returns the
+// readJSON reads a run that --format json printed, and checks it as a journal is checked. If the text is none, it returns the
 // error of reading it as a journal.
-func ReadJSON(path string, columns Columns, noJournal error) (*result.Run, error) {
-	text, err := os.ReadFile(path)
+func readJSON(r io.Reader, columns Columns, noJournal error) (*result.Run, error) {
+	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +31,7 @@ func ReadJSON(path string, columns Columns, noJournal error) (*result.Run, error
 			err = hint.With(fmt.Errorf("its parts contradict each other: %w", err), way(run.Tool))
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return run, nil
+	return run, err
 }
 
 // checkRun checks a run as if its parts were the lines of a journal. Its cells get the verdicts that follow from its samples.

@@ -5,15 +5,16 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"gorun/internal/column"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
@@ -43,8 +44,8 @@ type Recording struct {
 }
 
 // Read reads a journal, also of a run that is in progress or was killed. An error names the first line that is wrong.
-func Read(path string, columns Columns) (*Recording, error) {
-	file, err := os.Open(path)
+func Read(ctx context.Context, files input.Opener, path string, columns Columns) (*Recording, error) {
+	file, err := files.Open(ctx, path, input.Any)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +56,30 @@ func Read(path string, columns Columns) (*Recording, error) {
 	}
 	return rec, nil
 }
+
+// ReadRun reads a journal, or a run that --format json printed, which is no recording. It returns one of the two.
+func ReadRun(ctx context.Context, files input.Opener, path string, columns Columns) (rec *Recording, run *result.Run, err error) {
+	file, err := files.Open(ctx, path, input.Any)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, headBytes)
+	if rec, err = read(in, columns); err != nil {
+		if limit := file.Limit(input.Document); limit != nil {
+			err = errors.Join(err, limit)
+		} else {
+			run, err = readJSON(in, columns, err) // of a document, no line was read
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rec, run, nil
+}
+
+// headBytes is how much of a text another looks at.
+const headBytes = 1 << 16
 
 // read reads a journal. Its last line may be broken or incomplete. Lines are compared with each other when all have been read: a
 // footer that counts other samples says more than the first sample after a gap.
@@ -73,21 +98,14 @@ func read(r io.Reader, columns Columns) (*Recording, error) {
 	return &c.Recording, nil
 }
 
-// ReadHeader reads the journal in a regular file as if it had no samples. It does not wait for the writer of a FIFO.
+// ReadHeader reads the journal in a regular file as if it had no samples.
 func ReadHeader(path string) (*result.Run, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	file, err := os.Open(path)
+	file, err := input.Opener{}.Open(context.Background(), path, input.Any)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	line, err := bufio.NewReader(file).ReadBytes('\n')
+	line, err := input.ReadLine(bufio.NewReader(file))
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +128,16 @@ type outline struct {
 
 // read adds all lines of a journal.
 func (o *outline) read(r io.Reader) error {
-	in := bufio.NewReaderSize(r, 1<<16)
+	in := bufio.NewReaderSize(r, headBytes)
 	if err := another(in); err != nil {
 		return err
 	}
 	var broken error // of the line before
 	for number := 1; ; number++ {
-		text, err := in.ReadBytes('\n') // without its end: the last line, which may be empty
+		text, err := input.ReadLine(in) // without its end: the last line, which may be empty
+		if errors.Is(err, input.ErrLongLine) {
+			return hint.With(fmt.Errorf("line %d %w", number, err), noJournal)
+		}
 		if err != nil && err != io.EOF {
 			return err
 		}

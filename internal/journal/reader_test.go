@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
@@ -112,15 +113,15 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, []result.Sample{}, reads(t, []byte(resealed(`{"header":{"schema":"gorun/v2"}}`))).Run.Samples)
 
 	path := journalPath(t)
-	_, err := Read(path, experiments.Known)
+	_, err := Read(t.Context(), input.Opener{}, path, experiments.Known)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.NoError(t, os.WriteFile(path, journal[:len(journal)-1], 0o644))
-	rec, err := Read(path, experiments.Known)
+	rec, err := Read(t.Context(), input.Opener{}, path, experiments.Known)
 	require.NoError(t, err)
 	assert.True(t, rec.Torn)
 	assert.Equal(t, len(lines)-1, rec.Lines)
 	require.NoError(t, os.WriteFile(path, []byte("words\n"), 0o644))
-	_, err = Read(path, experiments.Known)
+	_, err = Read(t.Context(), input.Opener{}, path, experiments.Known)
 	assert.ErrorContains(t, err, path+": line 1 does not begin a journal")
 }
 

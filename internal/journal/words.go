@@ -40,7 +40,7 @@ const headerStart = `{"header":{`
 
 // another returns an error that names the kind of a file whose first line is not that of a journal.
 func another(in *bufio.Reader) error {
-	head, err := in.Peek(1 << 16)
+	head, err := in.Peek(headBytes)
 	if err != nil && err != io.EOF {
 		return err
 	}

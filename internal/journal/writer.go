@@ -46,22 +46,15 @@ func Create(file *os.File) (*Writer, error) {
 	return &Writer{file: file, regular: regular}, nil
 }
 
-// Open opens and reads the journal of a run to be resumed. Only the first Write changes the file: it cuts off an
-// incomplete line. So a journal of an unexpected run can be closed unchanged. If another process writes to it, it
-// returns an error.
-func Open(path string, columns Columns) (*Writer, *Recording, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, regular, err := lock(file)
-	if err == nil && !regular {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
+// Open reads the journal of a run to be resumed, a regular file that was opened for reading and appending. The writer closes it, also
+// after an error. Only the first Write changes the file: it cuts off an incomplete line. So a journal of an unexpected run can be closed
+// unchanged. If another process writes to it, it returns an error.
+func Open(file *os.File, columns Columns) (*Writer, *Recording, error) {
+	_, _, err := lock(file)
 	var rec *Recording
 	if err == nil {
 		if rec, err = read(file, columns); err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
+			err = fmt.Errorf("%s: %w", file.Name(), err)
 		}
 	}
 	if err != nil {

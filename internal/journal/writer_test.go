@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
@@ -89,7 +90,7 @@ func TestOpenGoesOn(t *testing.T) {
 	torn := append(text(t, lines[:3]), `{"sample":{"index":2,"sec`...)
 	require.NoError(t, os.WriteFile(path, torn, 0o644))
 
-	j, rec, err := Open(path, experiments.Known)
+	j, rec, err := reopen(t, path)
 	require.NoError(t, err)
 	assert.Equal(t, samplesOf(lines[:3]), rec.Run.Samples)
 	assert.True(t, rec.Torn)
@@ -98,13 +99,13 @@ func TestOpenGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(torn), string(kept), "who only looks at a run changes nothing")
 
-	j, _, err = Open(path, experiments.Known)
+	j, _, err = reopen(t, path)
 	require.NoError(t, err)
 	write(t, j, lines[3:])
 	require.NoError(t, j.Close())
 	holds(t, path, lines)
 
-	j, rec, err = Open(path, experiments.Known)
+	j, rec, err = reopen(t, path)
 	require.NoError(t, err)
 	assert.True(t, rec.Ended)
 	write(t, j, lines[len(lines)-1:])
@@ -112,17 +113,19 @@ func TestOpenGoesOn(t *testing.T) {
 	holds(t, path, append(lines, lines[len(lines)-1]))
 }
 
+// reopen opens a journal to continue it.
+func reopen(t *testing.T, path string) (*Writer, *Recording, error) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	require.NoError(t, err)
+	return Open(file, experiments.Known)
+}
+
 func TestOpenErrors(t *testing.T) {
-	dir := t.TempDir()
-	words := filepath.Join(dir, "words")
+	words := journalPath(t)
 	require.NoError(t, os.WriteFile(words, []byte("words"), 0o644))
-	for path, want := range map[string]string{
-		filepath.Join(dir, "none"): ": no such file or directory", dir: ": is a directory", os.DevNull: " is not a regular file",
-		words: ": line 1 does not begin a journal",
-	} {
-		_, _, err := Open(path, experiments.Known)
-		require.ErrorContains(t, err, path+want)
-	}
+	_, _, err := reopen(t, words)
+	require.ErrorContains(t, err, words+": line 1 does not begin a journal")
 	kept, err := os.ReadFile(words)
 	require.NoError(t, err)
 	assert.Equal(t, "words", string(kept))
@@ -135,7 +138,7 @@ func TestJournalIsLocked(t *testing.T) {
 	require.NoError(t, err)
 	refused := func() {
 		t.Helper()
-		_, _, err := Open(path, experiments.Known)
+		_, _, err := reopen(t, path)
 		require.EqualError(t, err, "another gorun is writing to "+path)
 		require.NotEmpty(t, hint.Of(err))
 		_, err = create(path)
@@ -144,11 +147,11 @@ func TestJournalIsLocked(t *testing.T) {
 	refused()
 	write(t, j, plain(t, 3))
 	refused()
-	_, err = Read(path, experiments.Known)
+	_, err = Read(t.Context(), input.Opener{}, path, experiments.Known)
 	require.NoError(t, err)
 	require.NoError(t, j.Close())
 
-	j, _, err = Open(path, experiments.Known)
+	j, _, err = reopen(t, path)
 	require.NoError(t, err)
 	refused()
 	require.NoError(t, j.Close())
@@ -159,7 +162,7 @@ func TestJournalIsLocked(t *testing.T) {
 func TestJournalEndsWithAFailure(t *testing.T) {
 	path, lines := journalPath(t), plain(t, 3)
 	require.NoError(t, os.WriteFile(path, text(t, lines[:2]), 0o644))
-	j, _, err := Open(path, experiments.Known)
+	j, _, err := reopen(t, path)
 	require.NoError(t, err)
 	writable := j.file
 	readOnly, err := os.Open(path)

@@ -3,6 +3,7 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/placement"
 	"gorun/internal/shell"
 )
@@ -94,7 +96,7 @@ func runError(name string, err error) error {
 
 // missing says what a file that exists needs, and the kernel did not find (ENOENT in execve(2)).
 func missing(path string) error {
-	file, err := os.Open(path)
+	file, err := input.Opener{}.Open(context.Background(), path, input.Any)
 	if err != nil {
 		return nil
 	}

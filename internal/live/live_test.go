@@ -2,7 +2,11 @@ package live
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,6 +108,31 @@ func TestLoadsThatFail(t *testing.T) {
 		require.EqualError(t, err, `it runs for 0s without a line that matches "rate"`+says)
 		assert.Contains(t, hint.Of(err), "--load-per-block")
 	}
+}
+
+// Of the logs of a load, what is appended is read; one that turns out to be a pipe is not waited for, and is named where no other has
+// the line.
+func TestLogs(t *testing.T) {
+	dir := t.TempDir()
+	l := lines()
+	l.log, l.before, l.patience = filepath.Join(dir, "*"), map[string]int64{}, 0
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
+	_, err := l.await(t.Context(), regexp.MustCompile("rate"), edgeAt(0))
+	require.ErrorContains(t, err, "--load-log "+l.log+": is a pipe, not a file")
+
+	log := filepath.Join(dir, "log")
+	for _, text := range []string{"a=1\nb=", "2\nc=3\n"} {
+		file, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		require.NoError(t, err)
+		_, err = file.WriteString(text)
+		require.NoError(t, errors.Join(err, file.Close()))
+		l.follow(t.Context())
+	}
+	var texts []string
+	for _, line := range l.lines {
+		texts = append(texts, string(line.text))
+	}
+	assert.Equal(t, []string{"a=1", "b=2", "c=3"}, texts)
 }
 
 // A budget that ends before the first line of a load quotes the end of what it wrote.

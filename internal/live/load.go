@@ -17,6 +17,7 @@ import (
 	"gorun/internal/command"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/launch"
 	"gorun/internal/linux"
 )
@@ -37,6 +38,7 @@ type load struct {
 	err     error
 	log     string // pattern of the files that have the lines; "": the output has
 	before  map[string]int64
+	unread  error // of a file that has them
 
 	patience time.Duration // the longest wait for a line
 
@@ -132,14 +134,18 @@ func (l *load) files() []string {
 }
 
 // follow reads what the files have had appended.
-func (l *load) follow() {
+func (l *load) follow(ctx context.Context) {
 	at := now()
 	for _, path := range l.files() {
-		file, err := os.Open(path)
+		file, err := input.Opener{}.Open(ctx, path, input.Any)
+		if err == nil {
+			err = file.From(l.before[path])
+		}
 		if err != nil {
+			l.unread = err
 			continue
 		}
-		text, _ := io.ReadAll(io.NewSectionReader(file, l.before[path], 1<<30))
+		text, _ := io.ReadAll(io.LimitReader(file, mostAtOnce))
 		file.Close()
 		l.before[path] += int64(len(text))
 		if len(text) > 0 {
@@ -149,6 +155,9 @@ func (l *load) follow() {
 		}
 	}
 }
+
+// mostAtOnce is how much of a log is read before its lines are looked at, in bytes.
+const mostAtOnce = 16 << 20
 
 // exited returns the error of a load that has ended; nil: it runs.
 func (l *load) exited() error {
@@ -210,7 +219,7 @@ func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, e
 	defer limit.Stop()
 	for {
 		if l.log != "" {
-			l.follow()
+			l.follow(ctx)
 		}
 		l.mu.Lock()
 		for _, line := range l.lines {
@@ -236,6 +245,9 @@ func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, e
 		case <-ctx.Done():
 			return edge{}, ctx.Err()
 		case <-limit.C:
+			if l.unread != nil {
+				return edge{}, hint.Flag("load-log", l.log, l.unread)
+			}
 			return edge{}, hint.With(fmt.Errorf("it runs for %v %s", l.patience, l.without(re)), oneLine)
 		}
 	}

@@ -137,7 +137,7 @@ func (o Opener) Open(ctx context.Context, n Named) (f *File, err error) {
 	if o.IsStdout(n) {
 		return &File{Named: n, to: o.Stdout}, Check(o.Stdout)
 	}
-	at, err := placeOf(n.Path)
+	at, err := n.place()
 	if err != nil {
 		return nil, err
 	}
@@ -189,32 +189,96 @@ func (o Opener) Append(ctx context.Context, n Named) (file *os.File, err error) 
 		}
 		return out.dup()
 	}
-	at, err := placeOf(n.Path)
+	return o.openInPlace(ctx, n, flags)
+}
+
+// Handed opens a file that a command gets as its output, and creates it if necessary. It waits like Open.
+func (o Opener) Handed(ctx context.Context, n Named) (*os.File, error) {
+	file, err := o.openInPlace(ctx, n, os.O_WRONLY)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", hint.Word(n.Path), bare(err))
+	}
+	return file, syscall.SetNonblock(int(file.Fd()), false) // as the command expects it
+}
+
+func (o Opener) openInPlace(ctx context.Context, n Named, flags int) (*os.File, error) {
+	at, err := n.place()
 	if err != nil {
 		return nil, err
 	}
 	if at.missing() {
-		return os.OpenFile(at.path, flags|os.O_CREATE, 0o666)
+		return os.OpenFile(at.path, flags|os.O_CREATE|notWaiting, 0o666)
 	}
 	return o.openPlace(ctx, n, at.info.Mode(), flags)
 }
 
-// openPlace opens a file that exists. O_CREATE would be refused for another user's file in a directory like /tmp
-// (fs.protected_regular, proc_sys_fs(5)).
-func (o Opener) openPlace(ctx context.Context, n Named, mode fs.FileMode, flags int) (*os.File, error) {
-	if mode&fs.ModeNamedPipe == 0 {
-		return os.OpenFile(n.Path, flags|syscall.O_NOCTTY, 0)
+// Extend opens a regular file that exists, for reading and for appending.
+func (n Named) Extend() (*os.File, error) {
+	if err := planted(n.Path); err != nil {
+		return nil, err
 	}
+	file, err := os.OpenFile(n.Path, os.O_RDWR|os.O_APPEND|notWaiting, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is not a regular file")
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// place returns the place of a file that may be written in place.
+func (n Named) place() (place, error) {
+	at, err := placeOf(n.Path)
+	if err == nil {
+		err = planted(n.Path)
+	}
+	return at, err
+}
+
+// planted returns an error for another user's file in a directory where everyone may make files, like /tmp: that user may have made it
+// to read what is written, or to have it written into a file of this user's. The kernel has this rule for O_CREATE
+// (fs.protected_regular, proc_sys_fs(5)).
+func planted(path string) error {
+	names := []string{path}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		names = append(names, target)
+	}
+	for _, name := range names {
+		dir, _ := filepath.Split(name) // not cleaned: see placeOf
+		file, err := os.Lstat(name)
+		in, dirErr := os.Stat(cmp.Or(dir, "."))
+		if err != nil || dirErr != nil { // opening it has the error
+			continue
+		}
+		const shared = fs.ModeSticky | 0o002
+		owner := file.Sys().(*syscall.Stat_t).Uid
+		if in.Mode()&shared == shared && int(owner) != os.Geteuid() && owner != in.Sys().(*syscall.Stat_t).Uid {
+			return hint.With(errors.New("belongs to another user, in a directory where everyone may make files"),
+				"name a file in a directory of your own")
+		}
+	}
+	return nil
+}
+
+// notWaiting are the flags of open(2) by which it does not wait: for a FIFO's reader, for a carrier, or for the holder of a lease.
+const notWaiting = syscall.O_NONBLOCK | syscall.O_NOCTTY
+
+// openPlace opens a file that exists, without O_CREATE: the kernel's rule would refuse what planted lets pass.
+func (o Opener) openPlace(ctx context.Context, n Named, mode fs.FileMode, flags int) (*os.File, error) {
 	for waits := false; ; waits = true {
-		file, err := os.OpenFile(n.Path, flags|syscall.O_NONBLOCK, 0)
-		if err == nil {
+		file, err := os.OpenFile(n.Path, flags|notWaiting, 0)
+		if err == nil && mode&fs.ModeNamedPipe != 0 {
 			context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now().Add(cmp.Or(o.patience, patience))) })
-			return file, nil
 		}
-		if !errors.Is(err, syscall.ENXIO) { // ENXIO: no process has it open for reading (fifo(7))
-			return nil, err
+		if !errors.Is(err, syscall.ENXIO) || mode&fs.ModeNamedPipe == 0 { // ENXIO: no process has it open for reading (fifo(7))
+			return file, err
 		}
-		if !waits {
+		if !waits && o.Stderr != nil {
 			fmt.Fprintf(o.Stderr, "gorun: %s is a FIFO: waiting for its reader\n", n)
 		}
 		select {

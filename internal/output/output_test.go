@@ -398,3 +398,98 @@ func TestPathOfStdout(t *testing.T) {
 	assert.Equal(t, "1 2 3", content(t, path), "one after another")
 	require.Error(t, o.Distinct(Named{"svg", path}, Named{"out", "-"}))
 }
+
+// opening are the ways to open a file that is written in place.
+var opening = map[string]func(ctx context.Context, path string) (io.Closer, error){
+	"Open": func(ctx context.Context, path string) (io.Closer, error) {
+		return Opener{}.Open(ctx, Named{"svg", path})
+	},
+	"Append": func(ctx context.Context, path string) (io.Closer, error) {
+		return Opener{}.Append(ctx, Named{"out", path})
+	},
+	"Handed": func(ctx context.Context, path string) (io.Closer, error) {
+		return Opener{}.Handed(ctx, Named{"output", path})
+	},
+	"Extend": func(_ context.Context, path string) (io.Closer, error) { return Named{"out", path}.Extend() },
+}
+
+// What another user has put into a directory like /tmp is not written into, not even by root; what the owner of that directory has
+// put there is.
+func TestPlanted(t *testing.T) {
+	tests.Root(t)
+	const other = 65534
+	dir, away := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.Chmod(dir, os.ModeSticky|0o777))
+	regular(0o600)(t, away)
+	file, link, loose := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "loose")
+	regular(0o666)(t, file)
+	require.NoError(t, os.Symlink(away, link))
+	require.NoError(t, os.Symlink(away+".none", loose))
+	mine := filepath.Join(t.TempDir(), "mine")
+	require.NoError(t, os.Symlink(file, mine))
+	for _, path := range []string{file, link, loose} {
+		require.NoError(t, os.Lchown(path, other, other))
+	}
+	for name, open := range opening {
+		for _, path := range []string{file, link, loose, mine} {
+			_, err := open(t.Context(), path)
+			require.Error(t, err, name)
+			if !errors.Is(err, os.ErrPermission) { // the kernel's own rule for links (fs.protected_symlinks)
+				require.ErrorContains(t, err, "belongs to another user, in a directory where everyone may make files", name)
+				require.NotEmpty(t, hint.Of(err))
+			}
+		}
+	}
+	require.NoFileExists(t, away+".none")
+	require.NoError(t, os.Lchown(dir, other, other))
+	for name, open := range opening {
+		file, err := open(t.Context(), file)
+		require.NoError(t, err, name)
+		require.NoError(t, file.Close())
+	}
+}
+
+// Only a regular file is extended, and nothing is waited for.
+func TestExtend(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none"): "no such file or directory", dir: "is a directory", os.DevNull: "is not a regular file",
+		fifo: "is not a regular file",
+	} {
+		_, err := Named{"out", path}.Extend()
+		require.ErrorContains(t, err, want)
+	}
+	path := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(path, []byte("one"), 0o600))
+	file, err := Named{"out", path}.Extend()
+	require.NoError(t, err)
+	read, err := io.ReadAll(file)
+	require.NoError(t, err)
+	assert.Equal(t, "one", string(read))
+	_, err = file.WriteString(" two")
+	require.NoError(t, errors.Join(err, file.Close()))
+	assert.Equal(t, "one two", content(t, path))
+}
+
+// A command gets a file as it expects it: a FIFO has a reader, and blocks.
+func TestHanded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Opener{}.Handed(ctx, Named{"output", path})
+	require.ErrorIs(t, err, context.Canceled)
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer reader.Close()
+	for _, path := range []string{path, filepath.Join(t.TempDir(), "new"), os.DevNull} {
+		file, err := Opener{}.Handed(t.Context(), Named{"output", path})
+		require.NoError(t, err)
+		flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, file.Fd(), syscall.F_GETFL, 0)
+		require.Zero(t, errno)
+		assert.Zero(t, flags&(syscall.O_NONBLOCK|syscall.O_APPEND), path)
+		require.NoError(t, file.Close())
+	}
+}

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"context"
 	"fmt"
 
+	"gorun/internal/input"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/render"
@@ -18,15 +20,12 @@ type Input struct {
 
 // Read reads a journal, also of a run in progress, or a run that --format json printed. Its cells have the verdicts that follow
 // from its samples.
-func Read(path string, views render.Views) (Input, error) {
-	in := Input{File: path}
-	recording, err := journal.Read(path, views.Known)
-	if err != nil {
-		in.Run, err = journal.ReadJSON(path, views.Known, err)
-		in.Ended = true
-		return in, err
+func Read(ctx context.Context, files input.Opener, path string, views render.Views) (Input, error) {
+	recording, run, err := journal.ReadRun(ctx, files, path, views.Known)
+	if recording == nil {
+		return Input{File: path, Run: run, Ended: true}, err
 	}
-	in.Run, in.Ended = recording.Run, recording.Ended
+	in := Input{File: path, Run: recording.Run, Ended: recording.Ended}
 	views.Derive(in.Run)
 	if recording.Torn {
 		in.Run.Warnings = append(in.Run.Warnings, result.Warning{

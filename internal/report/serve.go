@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gorun/internal/input"
 )
 
 // Served is the report of some growing files.
@@ -25,10 +27,11 @@ type Served struct {
 	page    []byte
 }
 
-// NewServed makes the first page, so that a file that cannot be shown is an error before anything is served.
-func NewServed(files []string, options Options) (*Served, error) {
+// NewServed makes the first page, so that a file that cannot be shown is an error before anything is served. A pipe is refused: it
+// cannot be read again.
+func NewServed(ctx context.Context, files []string, options Options) (*Served, error) {
 	s := &Served{files: files, options: options}
-	_, err := s.current()
+	_, err := s.current(ctx)
 	return s, err
 }
 
@@ -46,7 +49,7 @@ func versionOf(files []string) (string, error) {
 }
 
 // current returns the page of the present files. It is made again if they have changed.
-func (s *Served) current() ([]byte, error) {
+func (s *Served) current(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	version, err := versionOf(s.files) // first: data written while the page is made is in the next page
@@ -55,7 +58,7 @@ func (s *Served) current() ([]byte, error) {
 	}
 	inputs := make([]Input, len(s.files))
 	for i, file := range s.files {
-		if inputs[i], err = Read(file, s.options.Views); err != nil {
+		if inputs[i], err = Read(ctx, input.Opener{}, file, s.options.Views); err != nil {
 			return nil, err
 		}
 	}
@@ -78,7 +81,7 @@ func (s *Served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		body, err = s.current()
+		body, err = s.current(r.Context())
 	case "/version":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		var version string

@@ -30,7 +30,7 @@ func TestServe(t *testing.T) {
 	path, whole := filepath.Join(t.TempDir(), "run.jsonl"), runOf(t, "matrix").journal()
 	require.NoError(t, os.WriteFile(path, []byte(whole[:len(whole)/2]), 0o644))
 
-	served, err := NewServed([]string{path}, Options{Views: experiments})
+	served, err := NewServed(t.Context(), []string{path}, Options{Views: experiments})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -63,6 +63,6 @@ func TestServe(t *testing.T) {
 
 	cancel()
 	assert.NoError(t, tests.Receive(t, "end of the server", ended))
-	_, err = NewServed([]string{path}, Options{Views: experiments})
+	_, err = NewServed(t.Context(), []string{path}, Options{Views: experiments})
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/futex"
+	"gorun/internal/input"
 	"gorun/internal/memory"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
@@ -144,7 +146,7 @@ func readAs(journal string) (in Input, err error) {
 	if err := os.WriteFile(path, []byte(journal), 0o600); err != nil {
 		return in, err
 	}
-	in, err = Read(path, experiments)
+	in, err = Read(context.Background(), input.Opener{}, path, experiments)
 	in.File = filepath.Base(path)
 	return in, err
 }

@@ -89,7 +89,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 
 // settle sets the CPUs and GOMAXPROCS of this process if it takes the samples itself, and adds the host and the tool to
 // the result.
-func (d *driver) settle(context.Context) (err error) {
+func (d *driver) settle(ctx context.Context) (err error) {
 	run := d.session.run
 	here := d.x.Place == experiment.Here && !d.fresh
 	if here {
@@ -107,7 +107,7 @@ func (d *driver) settle(context.Context) (err error) {
 		run.Host.Conditions = d.env.Conditions(d.env.Root, d.machine.Machine, run.Host)
 	}
 	if run.Matrix != nil {
-		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
+		if run.Tool.SHA256, err = hashFile(ctx, d.env.Self.Path); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/child"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/lazy"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
@@ -34,6 +35,9 @@ type Env struct {
 	// Conditions returns those of the machine that a reader of a result should know, in words; nil: none.
 	Conditions func(root fs.FS, m *topology.Machine, host result.Host) []string
 }
+
+// Files opens the files that the user named.
+func (e Env) Files() input.Opener { return input.Opener{Named: e.Stderr} }
 
 // warn prints a warning before a run, whose result has the others.
 func (e Env) warn(w result.Warning) {

@@ -1,16 +1,17 @@
 package run
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
@@ -94,8 +95,8 @@ func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
 }
 
 // hashFile returns the SHA-256 of a file, in hexadecimal.
-func hashFile(path string) (string, error) {
-	file, err := os.Open(path)
+func hashFile(ctx context.Context, path string) (string, error) {
+	file, err := input.Opener{}.Open(ctx, path, input.Any)
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"gorun/internal/catalog"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/render/term"
@@ -143,7 +143,7 @@ func (c *Matrix) find(ctx context.Context, m *machine, args []string) (experimen
 	stop := func() {}
 	defer func() { stop() }()
 	return c.source.Open(ctx, experiment.Opening{
-		Environment: experiment.Environment{Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed},
+		Environment: experiment.Environment{Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Files: c.env.Files(), Seed: c.seed},
 		Args:        args, Values: c.values, Vary: c.vary, Recorded: c.header(), Dry: c.dryRun && !c.estimate, One: c.plans() && c.apply != "",
 		Captured: !m.live,
 		Doing: func(what string) {
@@ -303,13 +303,13 @@ func (s *File) Register(set *experiment.FlagSet) {
 }
 
 // Open implements experiment.Source.
-func (s *File) Open(_ context.Context, o experiment.Opening) (f experiment.Found, err error) {
+func (s *File) Open(ctx context.Context, o experiment.Opening) (f experiment.Found, err error) {
 	f.Args = o.Args
 	switch {
 	case s.file != "" && s.preset != "":
 		return f, hint.Usagef("--file and --preset exclude each other")
 	case s.file != "":
-		file, err := os.Open(s.file)
+		file, err := o.Files.Open(ctx, s.file, input.List)
 		if err != nil {
 			return f, hint.Flag("file", s.file, err)
 		}

@@ -62,7 +62,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 	if d.fresh {
 		d.takeSample = d.sampleInChild
 	} else {
-		if d.taker.Sampler, err = d.x.Open(d.setting(), d.cellContents()); err != nil {
+		if d.taker.Sampler, err = d.x.Open(d.setting(ctx), d.cellContents()); err != nil {
 			return err
 		}
 		d.onClose(d.taker.Close)
@@ -114,10 +114,10 @@ func (d *driver) openExports(ctx context.Context) error {
 }
 
 // setting returns the argument for opening the sampler.
-func (d *driver) setting() experiment.Environment {
+func (d *driver) setting(ctx context.Context) experiment.Environment {
 	s := experiment.Environment{
-		Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
-		PassThrough: d.passed,
+		Self: d.env.Self, Environ: d.env.Environ(), Files: d.env.Files(), Seed: d.session.run.Seed,
+		PassThrough: d.passed, Signals: ctx,
 	}
 	if d.machine != nil {
 		s.Machine = d.machine.Machine

@@ -149,7 +149,11 @@ func (s *session) createJournal(ctx context.Context, n output.Named) error {
 
 // continueJournal continues the run in the journal, if it is the requested one.
 func (s *session) continueJournal(o *Options) error {
-	file, recording, err := journal.Open(o.out, s.env.Views.Known)
+	opened, err := o.journal().Extend()
+	if err != nil {
+		return hint.Flag("out", o.out, err)
+	}
+	file, recording, err := journal.Open(opened, s.env.Views.Known)
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}

@@ -2,10 +2,12 @@ package sysfs
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/tools/txtar"
 )
@@ -47,11 +49,19 @@ func OpenRoot(path string) (fs.FS, error) {
 }
 
 func openArchive(path string) (fs.FS, error) {
-	archive, err := txtar.ParseFile(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	fsys, err := txtar.FS(archive)
+	defer file.Close()
+	if err := recorded(file); err != nil {
+		return nil, fmt.Errorf("%s is %w", path, err)
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := txtar.FS(txtar.Parse(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

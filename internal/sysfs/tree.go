@@ -71,15 +71,28 @@ func (t *tree) open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := file.Stat()
-	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		err = errors.New("neither a file nor a directory")
-	}
-	if err != nil {
+	if err := recorded(file); err != nil {
 		_ = file.Close() // only read
 		return nil, err
 	}
 	return file, nil
+}
+
+// mostRecorded is the size of the largest recording that is read, and of the largest file of one, in bytes.
+const mostRecorded = 256 << 20
+
+// recorded returns an error if an open file can be no part of a recording.
+func recorded(file *os.File) error {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return errors.New("neither a file nor a directory")
+	case info.Size() > mostRecorded:
+		return fmt.Errorf("larger than %d MiB", mostRecorded>>20)
+	}
+	return nil
 }
 
 // ReadLink returns the target of a link in the recorded directory without following it.
