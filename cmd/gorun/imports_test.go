@@ -33,13 +33,8 @@ const mayImport = `
 	experiment          bytesize child column cpuset hint input linux matrix render/chart render/term render/view result table topology units
 	fleet               catalog column cpuset experiment hint input linux matrix measure metrics placement primes render render/chart render/term render/view report result shell stats table topology units
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
-<<<<<<< HEAD
-	gobench             column command experiment guardian hint launch lazy matrix render/view result shell table units
-	guardian            child linux subject
-=======
 	gobench             column command experiment guardian hint input launch lazy matrix render/view result shell table units
-	guardian            child cpuset input linux program
->>>>>>> h-text
+	guardian            child input linux subject
 	hint
 	input               hint linux
 	journal             column cpuset hint input lazy matrix result
@@ -47,11 +42,7 @@ const mayImport = `
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
-<<<<<<< HEAD
-	live                apply catalog cgroup column command cpuset experiment guardian hint launch lazy linux metrics placement render/view result shell stats subject table topology units
-=======
-	live                apply catalog cgroup column command cpuset experiment guardian hint input launch lazy linux metrics placement program render/view result shell stats table topology units
->>>>>>> h-text
+	live                apply catalog cgroup column command cpuset experiment guardian hint input launch lazy linux metrics placement render/view result shell stats subject table topology units
 	load                child cpuset linux placement process
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology

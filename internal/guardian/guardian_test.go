@@ -270,7 +270,7 @@ func TestGuard(t *testing.T) {
 	state := func(before string, given ...string) string {
 		of := subject.New(subject.Who{}, path)
 		of.Files = []subject.File{{Path: path, Before: before, Given: given}}
-		text, err := json.Marshal(map[string]any{"kind": "state", "name": path + ".json", "state": of})
+		text, err := json.Marshal(map[string]any{"kind": "state", "name": of.ID(), "state": of})
 		require.NoError(t, err)
 		return `{"add": ` + string(text) + `}`
 	}

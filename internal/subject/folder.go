@@ -73,6 +73,24 @@ func makeFolder() (dir *os.Root, err error) {
 		"XDG_RUNTIME_DIR names a folder of yours that nobody else may write")
 }
 
+// newFile makes a file in a folder of states, which another gorun may remove with its last one.
+func newFile() (dir *os.Root, file *os.File, err error) {
+	for range 100 {
+		if dir, err = makeFolder(); err != nil {
+			return nil, nil, err
+		}
+		file, err = dir.OpenFile("."+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			return dir, file, nil
+		}
+		dir.Close()
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return nil, nil, err
+}
+
 func mode(dir *os.Root) fs.FileMode {
 	info, err := dir.Stat(".")
 	if err != nil {
@@ -106,8 +124,8 @@ func owner(info fs.FileInfo) int {
 	return int(stat.Uid)
 }
 
-// file returns the name of the state's file: one gorun at a time can change the same.
-func (s *State) file() string {
+// ID returns the name of the state's file: one gorun at a time can change the same.
+func (s *State) ID() string {
 	if s.PID != 0 {
 		return "process-" + strconv.Itoa(s.PID) + ".json"
 	}
@@ -129,28 +147,26 @@ func (s *State) String() string {
 
 // Keep writes the state into a file: a new one, or its own again. If another gorun changes the same, the error says so.
 func (s *State) Keep() error {
-	text, err := json.Marshal(s)
+	dir, file, err := newFile()
 	if err != nil {
-		return err
-	}
-	dir, err := makeFolder()
-	if err != nil {
-		return err
+		return fmt.Errorf("keep what has to be put back: %w", err)
 	}
 	defer dir.Close()
-	path := filepath.Join(dir.Name(), s.file())
-	written := "." + rand.Text()
+	written := filepath.Base(file.Name())
 	defer func() { _ = dir.Remove(written) }()
-	file, err := dir.OpenFile(written, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	path := filepath.Join(dir.Name(), s.ID())
+	kept := *s
+	kept.Path = path
+	text, err := json.Marshal(kept)
+	if err == nil {
+		_, err = file.Write(append(text, '\n'))
 	}
-	_, err = file.Write(append(text, '\n'))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("keep what has to be put back: %w", err)
 	}
-	if s.Path != "" {
-		return dir.Rename(written, s.file())
+	if s.Path != "" { // the folder may be another one since
+		s.Path = path
+		return dir.Rename(written, s.ID())
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(pause) {
 		err := linux.RenameNew(filepath.Join(dir.Name(), written), path)
@@ -178,7 +194,7 @@ var errLeft = errors.New("it still has what a gorun gave it that was killed")
 // InUse returns an error if another gorun changes the same, or has left it changed.
 func (s *State) InUse() error {
 	for _, dir := range folders() {
-		path := filepath.Join(dir, s.file())
+		path := filepath.Join(dir, s.ID())
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}

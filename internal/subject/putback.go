@@ -27,7 +27,7 @@ func (s *State) PutBack() (notes []string, err error) {
 		b.file(f)
 	}
 	b.errs = append(b.errs, b.own())
-	if !s.byGroup() {
+	if !s.byGroup() && s.Since > 0 {
 		b.errs = append(b.errs, b.heirs())
 	}
 	if b.foreign > 0 {

@@ -22,7 +22,7 @@ import (
 // State is what threads and files of the kernel had before gorun changed them, and what they may have been given since: enough to put
 // everything back, by this process or by another one.
 type State struct {
-	Path       string  `json:"-"` // of the file with the state; "": there is none
+	Path       string  `json:"path,omitempty"` // of the file with the state; "": there is none
 	Who                // the program; the zero value: only the threads themselves are meant
 	For        string  `json:"for,omitempty"` // what is changed, where it is no program
 	Name       string  `json:"name"`          // of the program's first process

@@ -215,6 +215,47 @@ func TestStateInAFile(t *testing.T) {
 	require.NoError(t, s.Drop(), "once is enough")
 }
 
+// A folder that goes away, as /run/user/UID does when the user logs out, takes no state with it that a gorun still has.
+func TestFolderGoesAway(t *testing.T) {
+	s := kept(t)
+	path := s.Path
+	require.NoError(t, os.Remove(path))
+	_ = os.Remove(filepath.Dir(path)) // others may have states there
+	_, err := s.PutBack()
+	require.NoError(t, err)
+	requireMasks(t, s.PID, had(t))
+	require.NoError(t, s.Keep())
+	assert.FileExists(t, s.Path)
+	require.NoError(t, os.Remove(s.Path))
+	require.NoError(t, s.Drop())
+}
+
+// The states of an older gorun lay under other names in folders that others may write too, and had no start of their owner.
+func TestStateOfAnOlderGorun(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	one, _ := twoOf(t)
+	pid := programtest.Start(t, "threads", "0").Process.Pid
+	is := thread(t, pid)
+	text, err := json.Marshal(map[string]any{
+		"pid": pid, "start": is.Start, "name": "x", "boot": BootID(), "owner": 1 << 22, "threads": []Thread{is},
+		"allowed": is.CPUs, "given": []any{map[string]any{"cpus": one}}, "masks": true, "nices": false, "scheds": false,
+	})
+	require.NoError(t, err)
+	path := filepath.Join(os.TempDir(), "gorun-live-7.json")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	require.NoError(t, os.Chmod(os.TempDir(), 0o1777))
+	require.NoError(t, linux.SetAffinity(pid, one))
+	var out strings.Builder
+	require.NoError(t, Restore(&out, path))
+	assert.Contains(t, out.String(), path+": where an older gorun kept states\n")
+	assert.Contains(t, out.String(), "put back")
+	assert.Equal(t, is.CPUs.String(), thread(t, pid).CPUs.String())
+	assert.NoFileExists(t, path)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	assert.Contains(t, states(), path)
+}
+
 // A state names only what gorun changes.
 func TestStateOfSomethingElse(t *testing.T) {
 	thread := Threads{{PID: 1, TID: 1}}
@@ -248,7 +289,7 @@ func TestStateOfSomethingElse(t *testing.T) {
 func TestStateNames(t *testing.T) {
 	names := map[string]string{}
 	for _, who := range []Who{{PID: 1}, {PID: 2}, {Group: "/a/b"}, {Group: "/a-b"}, {Group: strings.Repeat("/a", 500)}, {}} {
-		name := New(who, "").file()
+		name := New(who, "").ID()
 		assert.LessOrEqual(t, len(name), 255)
 		assert.NotContains(t, name, "/")
 		assert.Empty(t, names[name], who)

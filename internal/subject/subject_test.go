@@ -156,6 +156,26 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A process lives as long as one of its threads does, although its first one has ended.
+func TestFirstThreadEnded(t *testing.T) {
+	one, _ := twoOf(t)
+	pid := programtest.Start(t, "headless", "2").Process.Pid
+	tests.Await(t, "end of the first thread", func() bool { return tests.State(pid) == 'Z' })
+	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{{CPUs: one}})
+	require.NoError(t, err)
+	threads, _, err := s.Give(Setting{CPUs: one})
+	require.NoError(t, err)
+	assert.Greater(t, threads, 2)
+	notes, err := s.State().PutBack()
+	require.NoError(t, err)
+	assert.Empty(t, notes)
+	for _, thread := range s.State().Threads {
+		is, err := readThread(thread.PID, thread.TID)
+		require.NoError(t, err)
+		assert.True(t, is.CPUs.Equal(thread.CPUs))
+	}
+}
+
 // A program with descendants is all of them, also those that start later.
 func TestChildren(t *testing.T) {
 	one, _ := twoOf(t)

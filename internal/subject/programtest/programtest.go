@@ -41,6 +41,7 @@ func Main(m *testing.M) {
 func Become() {
 	if words := os.Getenv(variable); words != "" {
 		os.Unsetenv(variable)
+		runtime.LockOSThread()
 		run(strings.Fields(words))
 		os.Exit(0)
 	}
@@ -82,6 +83,7 @@ const ready = "ready\n"
 // run is one of the programs:
 //
 //	threads N     N threads that sleep
+//	headless N    N threads that sleep; the first thread of the process ends
 //	churn N       N threads, of which each starts another one and ends, all the time
 //	serve ADDRESS [TIME]
 //	              a server of a page with metrics, whose counter grows by 1 every time the page / is asked for; slow_total is written
@@ -99,6 +101,15 @@ func run(words []string) {
 			go sleep(&threads)
 		}
 		threads.Wait()
+	case "headless":
+		var threads sync.WaitGroup
+		for range int(number(words[1])) {
+			threads.Add(1)
+			go sleep(&threads)
+		}
+		threads.Wait()
+		fmt.Print(ready)
+		_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0) // of main, which Become has locked to the first thread
 	case "churn":
 		for range int(number(words[1])) {
 			go churn()
