@@ -77,6 +77,9 @@ func Take(ctx context.Context, self *guardian.Guardian, r Request) (_ *Held, err
 			err = errors.Join(err, h.putBack())
 		}
 	}()
+	if err := h.state.Keep(); err != nil { // also where nothing has to be moved: another one may have
+		return nil, fmt.Errorf("--dedicate: %w", err)
+	}
 	for range mostPasses {
 		threads, err := h.survey.pass()
 		if err != nil {

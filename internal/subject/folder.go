@@ -126,11 +126,15 @@ func owner(info fs.FileInfo) int {
 
 // ID returns the name of the state's file: one gorun at a time can change the same.
 func (s *State) ID() string {
-	if s.PID != 0 {
-		return "process-" + strconv.Itoa(s.PID) + ".json"
+	name := "process-" + strconv.Itoa(s.PID)
+	if s.PID == 0 {
+		sum := sha256.Sum256([]byte(s.Group + "\n" + s.For)) // a name may be too long for a file's, or have slashes
+		name = "state-" + hex.EncodeToString(sum[:8])
 	}
-	sum := sha256.Sum256([]byte(s.Group + "\n" + s.For)) // a name may be too long for a file's, or have slashes
-	return "state-" + hex.EncodeToString(sum[:8]) + ".json"
+	if s.Namespace != initialPIDNamespace {
+		name += "-" + strconv.FormatUint(s.Namespace, 10)
+	}
+	return name + ".json"
 }
 
 // String says what the state is about.
@@ -213,12 +217,39 @@ func (s *State) inUse(path string) error {
 		return nil
 	case err != nil:
 		return hint.With(err, "remove the file if no other gorun runs")
-	case is.Boot != BootID(), is.Start != s.Start:
+	case is.Boot != BootID(), is.Start != s.Start, !is.Owned() && is.void():
 		return is.Drop()
 	case is.Owned():
 		return hint.With(fmt.Errorf("process %d, another gorun, has changed it", is.Owner), "wait for it")
 	}
 	return hint.With(errLeft, restoreCommand+" puts it back")
+}
+
+// void reports whether nothing is there any more that could be put back.
+func (s *State) void() bool {
+	if s.Group != "" {
+		return false // it may have new threads
+	}
+	for _, t := range s.Threads {
+		if is, err := readThread(t.PID, t.TID); err == nil && is.Start == t.Start {
+			return false
+		}
+	}
+	for _, f := range s.Files {
+		if is, err := os.ReadFile(f.Path); err == nil && !f.has(string(is), f.Before) {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere reports whether the state is of another PID namespace, and whether that has a process.
+func (s *State) elsewhere() (is, lives bool) {
+	if s.Namespace == 0 || s.Namespace == namespace() {
+		return false, false
+	}
+	processes, _ := filepath.Glob("/proc/[0-9]*/ns/pid") // the pattern is right
+	return true, slices.ContainsFunc(processes, func(path string) bool { return linux.Inode(path) == s.Namespace })
 }
 
 // Owned reports whether the gorun that has written the state still runs.
@@ -313,7 +344,7 @@ func (s *State) valid() error {
 			return fmt.Errorf("%d is no thread", t.TID)
 		}
 	}
-	if len(s.Threads) == 0 && (len(s.Files) == 0 || s.Who != (Who{})) {
+	if len(s.Threads) == 0 && s.For == "" {
 		return errors.New("it names nothing")
 	}
 	return nil
@@ -374,7 +405,13 @@ func (s *State) restore(out io.Writer, every bool) error {
 	if err := s.valid(); err != nil {
 		return fmt.Errorf("%s is no state that gorun has written: %w", s.Path, err)
 	}
+	elsewhere, lives := s.elsewhere()
 	switch {
+	case elsewhere && lives && s.Boot == BootID():
+		return hint.With(fmt.Errorf("%v is in another PID namespace", s), "run "+restoreCommand+" in that (nsenter(1), --pid)")
+	case elsewhere:
+		fmt.Fprintf(out, "%v: nothing to put back: its PID namespace is gone\n", s)
+		return s.Drop()
 	case s.Boot != BootID():
 		fmt.Fprintf(out, "%v: nothing to put back: the machine was started again since\n", s)
 		return s.Drop()

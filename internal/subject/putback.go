@@ -76,17 +76,12 @@ func (b *putBack) note(format string, args ...any) {
 // file writes what a file had, unless somebody else has written it meanwhile, or it is gone.
 func (b *putBack) file(f File) {
 	text, err := os.ReadFile(f.Path)
-	is := strings.TrimSpace(string(text))
-	equal := func(text string) bool {
-		a, errA := cpuset.Parse(is)
-		b, errB := cpuset.Parse(text)
-		return is == text || errA == nil && errB == nil && a.Equal(b)
-	}
+	is := string(text)
 	switch {
-	case linux.Gone(err) || err == nil && equal(f.Before):
+	case linux.Gone(err) || err == nil && f.has(is, f.Before):
 		return
-	case err == nil && !slices.ContainsFunc(f.Given, equal):
-		b.note("%s was left as it is, %q: somebody else has written it meanwhile", f.Path, is)
+	case err == nil && !slices.ContainsFunc(f.Given, func(given string) bool { return f.has(is, given) }):
+		b.note("%s was left as it is, %q: somebody else has written it meanwhile", f.Path, strings.TrimSpace(is))
 		return
 	case err == nil:
 		err = writeFile(f.Path, f.Before)
@@ -94,6 +89,14 @@ func (b *putBack) file(f File) {
 	if !linux.Gone(err) {
 		b.errs = append(b.errs, err)
 	}
+}
+
+// has reports whether a file that reads as a text has a value: that text, or the same CPUs.
+func (File) has(text, value string) bool {
+	text = strings.TrimSpace(text)
+	a, errA := cpuset.Parse(text)
+	b, errB := cpuset.Parse(value)
+	return text == value || errA == nil && errB == nil && a.Equal(b)
 }
 
 // own puts back the threads of the program, also those that were started since, or those of the state if it is about no program.

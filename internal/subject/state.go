@@ -29,6 +29,7 @@ type State struct {
 	Boot       string  `json:"boot"`          // of the machine: after another one, there is nothing to put back
 	Owner      int     `json:"owner"`         // the PID of the gorun that changes it
 	OwnerStart uint64  `json:"owner_start"`   // as of linux.Task; 0: an older gorun has written the state
+	Namespace  uint64  `json:"pid_namespace"` // the inode of that of the owner, in which the numbers of processes count; 0: not known
 	Threads    Threads `json:"threads"`
 	Files      []File  `json:"files,omitempty"`
 
@@ -97,9 +98,12 @@ func BootID() string {
 	return id
 }
 
+// namespace returns the inode of the PID namespace of this process.
+func namespace() uint64 { return linux.Inode("/proc/self/ns/pid") }
+
 // New returns the state of what has not been changed yet. what names it, where it is no program.
 func New(who Who, what string, given ...Setting) *State {
-	s := &State{Who: who, For: what, Boot: BootID(), Owner: os.Getpid(), Since: linux.BootTicks(), Given: given}
+	s := &State{Who: who, For: what, Boot: BootID(), Owner: os.Getpid(), Namespace: namespace(), Since: linux.BootTicks(), Given: given}
 	if own, err := linux.ReadTask(os.DirFS("/"), s.Owner, s.Owner); err == nil {
 		s.OwnerStart = own.Start
 	}

@@ -264,10 +264,10 @@ func TestStateOfSomethingElse(t *testing.T) {
 		says  string
 	}{
 		"a process":        {State{Who: Who{PID: 1}, Threads: thread}, ""},
-		"a sysctl":         {State{Files: []File{{Path: linux.NUMABalancingSysctl}}}, ""},
+		"a sysctl":         {State{For: "x", Files: []File{{Path: linux.NUMABalancingSysctl}}}, ""},
 		"an interrupt":     {State{Threads: thread, Files: []File{{Path: "/proc/irq/7/smp_affinity_list"}}}, ""},
 		"nothing":          {State{}, "it names nothing"},
-		"any file":         {State{Files: []File{{Path: "/etc/passwd"}}}, `"/etc/passwd" is no file that gorun changes`},
+		"any file":         {State{For: "x", Files: []File{{Path: "/etc/passwd"}}}, `"/etc/passwd" is no file that gorun changes`},
 		"a file above":     {State{Files: []File{{Path: "/proc/irq/7/../../sys/kernel/x/smp_affinity_list"}}}, "is no file that gorun changes"},
 		"a file and a PID": {State{Who: Who{PID: 1}, Threads: thread, Files: []File{{Path: "/proc/irq/7/smp_affinity_list"}}}, "is no file that gorun"},
 		"a group":          {State{Who: Who{Group: "/etc"}, Threads: thread}, `"/etc" is no control group`},
@@ -320,6 +320,7 @@ func TestOwner(t *testing.T) {
 		"a zombie":        {func(s *State) { s.Owner, s.OwnerStart = zombie.Process.Pid, start(zombie.Process.Pid) }, "that was killed"},
 		"none":            {func(s *State) { s.Owner = 1 << 22 }, "that was killed"},
 		"another boot":    {func(s *State) { s.Boot = "another" }, ""},
+		"nothing is left": {func(s *State) { s.Owner, s.Threads = 1<<22, Threads{{PID: s.PID, TID: s.PID, Start: 1}} }, ""},
 		"another program": {func(s *State) { s.Start++ }, ""},
 	} {
 		changed := *s
@@ -356,6 +357,7 @@ func TestRestore(t *testing.T) {
 				s.Threads[i].Start++
 			}
 		}, "put back", "", false},
+		{"gone", func(s *State) { s.Namespace++ }, "nothing to put back: its PID namespace is gone", "", false},
 		{"left", func(s *State) { s.Owner = 1 << 22 }, "put back", "", true},
 	} {
 		changed := *s
@@ -363,13 +365,13 @@ func TestRestore(t *testing.T) {
 		changed.Path = path
 		require.NoError(t, changed.Keep(), c.name)
 		var out strings.Builder
-		err := Restore(&out, path)
+		err := Restore(&out, changed.Path)
 		if c.fails != "" {
 			require.ErrorContains(t, err, c.fails, c.name)
-			assert.FileExists(t, path, c.name)
+			assert.FileExists(t, changed.Path, c.name)
 		} else {
 			require.NoError(t, err, c.name)
-			assert.NoFileExists(t, path, c.name)
+			assert.NoFileExists(t, changed.Path, c.name)
 		}
 		assert.Contains(t, out.String(), c.says, c.name)
 		if c.back {
