@@ -219,11 +219,16 @@ func Guard(orders *os.File, out io.Writer) error {
 		return err
 	}
 	var steps []held
+	var errs []error
 	share := sync.OnceFunc(shareStderr)
 	for in := json.NewDecoder(socket); ; {
 		var o order
 		if in.Decode(&o) != nil {
 			break // an error is an end too
+		}
+		if socket.Dropped {
+			errs = append(errs, fmt.Errorf("keep the files of a setting: %w", syscall.EMFILE))
+			break
 		}
 		if s := o.Remove; s != nil {
 			steps = slices.DeleteFunc(steps, func(h held) bool {
@@ -247,7 +252,6 @@ func Guard(orders *os.File, out io.Writer) error {
 		_, _ = io.WriteString(out, done) // without a reader, orders ends next
 		share()
 	}
-	var errs []error
 	for _, s := range slices.Backward(steps) {
 		errs = append(errs, s.undo())
 	}
