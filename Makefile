@@ -100,6 +100,10 @@ exec-test: ## does gorun exec find the placement that is best by construction? (
 privileges-test: ## every command without each privilege, as root (6 min on 2 CPUs)
 	$(GOTEST) ./cmd/gorun -run '^TestLivePrivileges$$'
 
+.PHONY: scarce-test
+scarce-test: ## every command under each small limit on files, threads and memory, as root (30 min on 2 CPUs)
+	$(GOTEST) ./cmd/gorun -run '^TestLiveScarce$$'
+
 .PHONY: prometheus-test
 prometheus-test: ## a Prometheus server agrees with a run; promtool (1 min)
 	@for tool in prometheus promtool; do command -v $$tool >/dev/null || { \
@@ -263,6 +267,7 @@ ci-long: ## checks that take too long for .ci/run: a kernel build, the whole sel
 	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats
 	GORUN_TEST=$@ $(RUN_TESTS) -run '^(TestAllFlagValues|TestLiveServer.*)$$' ./cmd/gorun
 	$(MAKE) exec-test
+	$(MAKE) scarce-test
 	$(MAKE) rivals
 	$(MAKE) dist-test
 	$(MAKE) fuzz

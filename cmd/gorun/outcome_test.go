@@ -67,6 +67,13 @@ func newBench(t *testing.T) *bench {
 // noise matches reasons and warnings that depend on how busy the machine is, or on the machine itself.
 var noise = regexp.MustCompile(`other programs used|hypervisor stole|major page faults|had a load of|too short|clock|threads ran in only|waited|quota stopped`)
 
+// line returns the words of a command line; those that begin with $ stand for others.
+func (b *bench) line(args, work string) []string {
+	const json, few = "--format json --quiet", "--workers 4 --limit 2000 --samples 2 --warmup 0 --format json --quiet"
+	return strings.Fields(strings.NewReplacer("$CPU", b.cpu, "$RUN", b.run, "$DIR", work, "$JSON", json, "$PRIMES", few, "$NUMA",
+		"--buffer 64KiB --accesses 1000 --samples 1 --numa-balancing keep "+json).Replace(args))
+}
+
 // try runs a command line without the privileges in w, and returns its outcome. impossible is the reason why they cannot be
 // taken away here, or "".
 func (b *bench) try(t *testing.T, args string, w linuxtest.Without) (o outcome, impossible string) {
@@ -75,12 +82,9 @@ func (b *bench) try(t *testing.T, args string, w linuxtest.Without) (o outcome, 
 	require.NoError(t, err)
 	defer os.RemoveAll(work)
 	require.NoError(t, os.Chmod(work, 0o777))
-	const json, few = "--format json --quiet", "--workers 4 --limit 2000 --samples 2 --warmup 0 --format json --quiet"
-	line := strings.NewReplacer("$CPU", b.cpu, "$RUN", b.run, "$DIR", work, "$JSON", json, "$PRIMES", few, "$NUMA",
-		"--buffer 64KiB --accesses 1000 --samples 1 --numa-balancing keep "+json).Replace(args)
 	ctx, cancel := context.WithTimeout(t.Context(), tests.Hang)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.without, append([]string{w.Argument(), b.gorun}, strings.Fields(line)...)...)
+	cmd := exec.CommandContext(ctx, b.without, append([]string{w.Argument(), b.gorun}, b.line(args, work)...)...)
 	cmd.Dir, cmd.WaitDelay = work, time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -90,7 +90,7 @@ func conditions() (all []condition) {
 	return all
 }
 
-// commandsTried are short runs by their names in the table. bench.try replaces the words that begin with $.
+// commandsTried are short runs by their names in the table. bench.line replaces the words that begin with $.
 var commandsTried = []struct{ name, args string }{
 	{"topo", "topo --format json"},
 	{"doctor", "doctor --format json"},

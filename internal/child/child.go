@@ -128,6 +128,33 @@ func Said(stderr string) (said, way string) {
 	return said, way
 }
 
+// Stderr is a file in memory that is the stderr of a process of gorun's whose output nobody else reads.
+type Stderr struct{ *os.File }
+
+// NewStderr returns an empty one.
+func NewStderr() (Stderr, error) {
+	file, err := linux.Memfd("gorun-stderr", 0)
+	return Stderr{file}, err
+}
+
+// Reported returns the error that the process has reported there, with its hint, or else this one. It closes the file.
+func (s Stderr) Reported(err error) error {
+	defer s.Close()
+	info, failed := s.Stat()
+	if failed != nil || info.Size() == 0 {
+		return err
+	}
+	text := make([]byte, min(info.Size(), mostReported))
+	n, _ := s.ReadAt(text, 0)
+	if said, way := Said(string(text[:n])); said != "" {
+		return hint.With(errors.New(said), way)
+	}
+	return err
+}
+
+// mostReported is how much of an error is read.
+const mostReported = 64 << 10
+
 // Answer is the body of a process that Ask starts: it reads the request from in and prints what answer returns to out.
 func Answer[Q, A any](ctx context.Context, in io.Reader, out io.Writer, answer func(context.Context, Q) (A, error)) error {
 	request, err := read[Q](in)

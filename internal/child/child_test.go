@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -198,12 +199,34 @@ func TestKilledForWantOfMemory(t *testing.T) {
 	assert.Contains(t, string(text), "gorun: hint: give it more memory ("+group+"/memory.")
 }
 
+// A process's error is read from the file that is its stderr.
+func TestStderr(t *testing.T) {
+	usual := errors.New("it has ended")
+	for script, want := range map[string]struct{ words, hint string }{
+		`echo "gorun: error: too many" >&2; echo "gorun: hint: less" >&2`: {"too many", "less"},
+		"echo x >&2": {usual.Error(), ""},
+		"":           {usual.Error(), ""},
+	} {
+		stderr, err := child.NewStderr()
+		require.NoError(t, err)
+		sh := exec.Command("sh", "-c", script)
+		sh.Stderr = stderr.File
+		require.NoError(t, sh.Run())
+		err = stderr.Reported(usual)
+		require.EqualError(t, err, want.words, script)
+		assert.Equal(t, want.hint, hint.Of(err), script)
+		require.ErrorIs(t, stderr.Close(), os.ErrClosed)
+	}
+}
+
 // An error of the system gets a hint, unless it already has one.
 func TestRemedied(t *testing.T) {
 	assert.NoError(t, child.Remedied(nil))
 	full := fmt.Errorf("start it: %w", syscall.EMFILE)
 	assert.Contains(t, hint.Of(child.Remedied(full)), "ulimit -n")
 	assert.Contains(t, hint.Of(child.Remedied(syscall.EFBIG)), "ulimit -f")
+	assert.Contains(t, hint.Of(child.Remedied(syscall.EAGAIN)), "pids.max")
+	assert.Contains(t, hint.Of(child.Remedied(syscall.ENOMEM)), "ulimit -v")
 	assert.Equal(t, "wait", hint.Of(child.Remedied(hint.With(full, "wait"))))
 	assert.Empty(t, hint.Of(child.Remedied(syscall.EINVAL)))
 	assert.Empty(t, hint.Of(child.Remedied(fs.ErrNotExist)), "/proc is there")

@@ -51,6 +51,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Columns:    columns,
 	New:        func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+		if s.PassThrough {
+			launch.PassOn()
+		}
 		return &sampler{Environment: s, cells: cells}, nil
 	},
 	View: &shown,

@@ -1,11 +1,12 @@
 package dedicate
 
 import (
+	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,6 +89,18 @@ func TestInterrupts(t *testing.T) {
 
 // Without a guardian nothing is moved.
 func TestTakeWithoutGuardian(t *testing.T) {
+	takeFails(t, child.Self{Path: t.TempDir() + "/none", Argv: []string{"gorun"}}, "no such file")
+}
+
+// Where the guardian ends between two passes, what was moved is put back.
+func TestLiveTakeWhereTheGuardianEnds(t *testing.T) {
+	tests.Live(t)
+	takeFails(t, child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", "read order; echo done"}}, `the guardian said ""`)
+}
+
+// takeFails takes a CPU until that fails with this error, and requires that threads have the CPUs that they had.
+func takeFails(t *testing.T, self child.Self, says string) {
+	t.Helper()
 	cpu := tests.CPUs(t, 2)[0]
 	others := exec.Command("sh", "-c", "cat | cat") // children of a child: threads that are to be moved
 	held, err := others.StdinPipe()
@@ -97,8 +110,16 @@ func TestTakeWithoutGuardian(t *testing.T) {
 		held.Close()
 		assert.NoError(t, others.Wait())
 	}()
-	self := child.Self{Path: t.TempDir() + "/none", Argv: []string{"gorun"}}
-	tests.Await(t, "end of what else takes a CPU, and the processes", func() bool {
+	ctx, cancel := context.WithCancel(t.Context())
+	started := make(chan error)
+	go func() { // so that a later pass finds threads
+		var err error
+		for err == nil && ctx.Err() == nil {
+			err = exec.Command("sh", "-c", "sleep 0.02 | cat").Run()
+		}
+		started <- err
+	}()
+	tests.Await(t, "failure", func() bool {
 		h, err := Take(t.Context(), guardian.New(self), Request{CPU: cpu})
 		if err == nil {
 			_, err = h.Release()
@@ -106,11 +127,15 @@ func TestTakeWithoutGuardian(t *testing.T) {
 			return false
 		}
 		assert.Nil(t, h)
-		return errors.Is(err, fs.ErrNotExist)
+		return strings.Contains(err.Error(), says) // otherwise another test takes a CPU
 	})
+	cancel()
+	require.NoError(t, <-started)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	for _, pid := range tests.Children(t, others.Process.Pid) {
+	pids := tests.Children(t, others.Process.Pid)
+	assert.NotEmpty(t, pids)
+	for _, pid := range pids {
 		is, err := linux.GetAffinity(pid)
 		require.NoError(t, err)
 		assert.Equal(t, allowed, is)

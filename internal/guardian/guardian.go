@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -77,6 +78,7 @@ type Guardian struct {
 	process *exec.Cmd     // nil while there is nothing to restore
 	orders  *linux.Socket // its stdin: the kernel closes it when this process ends in any way
 	reports *bufio.Reader
+	stderr  child.Stderr // its own until it has executed an order
 }
 
 // New returns a guardian whose process starts with its first step.
@@ -103,7 +105,7 @@ func (g *Guardian) add(kind, name string, state any, longest time.Duration, keep
 	if err := g.send(order{Add: &s, Longest: longest}, keep...); err != nil {
 		if len(g.steps) == 0 {
 			_ = g.process.Process.Kill()
-			err = errors.Join(err, g.stop())
+			_ = g.stop()
 		}
 		return err
 	}
@@ -145,15 +147,20 @@ func (g *Guardian) forget(kind, name string) {
 }
 
 // start starts the process. It has its own session, so that neither ^C nor a signal to the process group ends it, and
-// it shares this process's stderr.
+// it shares this process's stderr once it has executed an order: before that, its error is this process's to report.
 func (g *Guardian) start() error {
+	stderr, err := child.NewStderr()
+	if err != nil {
+		return err
+	}
 	orders, theirs, err := linux.SocketPair()
 	if err != nil {
+		stderr.Close()
 		return err
 	}
 	defer theirs.Close()
 	cmd := g.self.Command(context.Background(), Command)
-	cmd.Stdin, cmd.Stderr = theirs, os.Stderr
+	cmd.Stdin, cmd.Stderr, cmd.ExtraFiles = theirs, stderr.File, []*os.File{os.Stderr}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	reports, err := cmd.StdoutPipe()
 	if err == nil {
@@ -161,15 +168,40 @@ func (g *Guardian) start() error {
 	}
 	if err != nil {
 		orders.Close()
+		stderr.Close()
 		return fmt.Errorf("start the guardian: %w", err)
 	}
-	g.process, g.orders, g.reports = cmd, orders, bufio.NewReader(reports)
+	g.process, g.orders, g.reports, g.stderr = cmd, orders, bufio.NewReader(reports), stderr
 	return nil
+}
+
+// reserveThreads makes the Go runtime start threads now, which it keeps: the kernel may refuse them later.
+func reserveThreads(number int) {
+	var started, ended sync.WaitGroup
+	started.Add(number)
+	for range number {
+		ended.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			started.Done()
+			started.Wait() // on a thread of its own
+		})
+	}
+	ended.Wait()
+}
+
+// shareStderr makes the guardian's process write its errors where the process that it guards does: that is its first file after the
+// standard ones.
+func shareStderr() {
+	const shared = 3
+	_ = syscall.Dup3(shared, syscall.Stderr, 0)
+	_ = syscall.Close(shared)
 }
 
 // stop lets the process end, and waits for it.
 func (g *Guardian) stop() error {
 	g.orders.Close()
+	g.stderr.Close()
 	err := g.process.Wait()
 	g.process = nil
 	return err
@@ -179,7 +211,7 @@ func (g *Guardian) stop() error {
 func (g *Guardian) send(o order, keep ...*os.File) error {
 	line, err := g.ask(o, keep...)
 	if err == nil && line != done {
-		err = fmt.Errorf("the guardian said %.60q", line)
+		err = unexpected(line)
 	}
 	return err
 }
@@ -189,10 +221,12 @@ func (g *Guardian) ask(o order, keep ...*os.File) (line string, err error) {
 	err = errors.Join(g.orders.Send(keep...), json.NewEncoder(g.orders).Encode(o))
 	line, readErr := g.reports.ReadString('\n')
 	if readErr != nil {
-		err = errors.Join(fmt.Errorf("the guardian said %.60q", line), err, readErr)
+		err = g.stderr.Reported(errors.Join(unexpected(line), err, readErr))
 	}
 	return line, err
 }
+
+func unexpected(line string) error { return fmt.Errorf("the guardian said %.60q", line) }
 
 // held is a step of a guardian's process.
 type held struct {
@@ -210,9 +244,11 @@ type guard struct {
 }
 
 // Guard is the body of a guardian's process: orders is its stdin, which it closes, and out its stdout. When orders ends, it
-// undoes the remaining steps, the latest first. Only SIGKILL ends it earlier. What a gorun that is stopped by a signal has changed for a
-// while is undone meanwhile.
+// undoes the remaining steps, the latest first. Only SIGKILL ends it earlier: it has all threads that it needs before the first step. What
+// a gorun that is stopped by a signal has changed for a while is undone meanwhile.
 func Guard(orders *os.File, out io.Writer) error {
+	runtime.GOMAXPROCS(1)
+	reserveThreads(4)
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
 	socket, err := linux.OpenSocket(orders)
 	if err != nil {
@@ -220,17 +256,22 @@ func Guard(orders *os.File, out io.Writer) error {
 	}
 	g := &guard{}
 	go g.watch(os.Getppid())
+	var errs []error
+	share := sync.OnceFunc(shareStderr)
 	for in := json.NewDecoder(socket); ; {
 		var o order
 		if in.Decode(&o) != nil {
 			break // an error is an end too
 		}
-		answer := g.do(o, socket)
-		_, _ = io.WriteString(out, answer) // without a reader, orders ends next
+		if socket.Dropped {
+			errs = append(errs, fmt.Errorf("keep the files of a setting: %w", syscall.EMFILE))
+			break
+		}
+		_, _ = io.WriteString(out, g.do(o, socket)) // without a reader, orders ends next
+		share()
 	}
 	g.Lock()
 	defer g.Unlock()
-	var errs []error
 	for _, s := range slices.Backward(g.steps) {
 		errs = append(errs, s.undo())
 	}

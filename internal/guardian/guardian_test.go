@@ -193,6 +193,7 @@ func TestKernelFileNeedsAGuardian(t *testing.T) {
 		"no such file":          {Path: filepath.Join(t.TempDir(), "missing"), Argv: []string{"missing"}},
 		`said ""`:               {Path: "/bin/false", Argv: []string{"false"}},
 		`said "unknown command`: self(asLiar),
+		"too few threads":       {Path: "/bin/sh", Argv: []string{"sh", "-c", "echo gorun: error: too few threads >&2"}},
 	} {
 		g := New(c)
 		s, err := g.Hold(path)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"gorun/csrc"
 	"gorun/internal/hint"
 	"gorun/internal/input"
 	"gorun/internal/placement"
@@ -67,6 +68,10 @@ const (
 	ExitNotFound = 127
 	exitSignal   = 128
 )
+
+// PassOn makes ExitRefused the exit code of this process, which passes on that of a command, if the kernel refuses it what the Go
+// runtime needs.
+func PassOn() { csrc.ExitWhereRefused(ExitRefused) }
 
 // ExitError is the error of a command that never ran.
 type ExitError struct {

@@ -339,6 +339,8 @@ func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 		of.Lost = tails[0] != nil && tails[0].lost
 	}
 	switch {
+	case err != nil && r.failed != nil:
+		return a.Outcome, false, r.failed
 	case err != nil:
 		if status.Signaled() {
 			err = linux.NewKilled(os.DirFS("/"), status.Signal())

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/child"
+	"gorun/internal/hint"
 	"gorun/internal/tests"
 )
 
@@ -118,6 +120,15 @@ func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
 
 	_, err := run(t, command(sh("sleep 1000 & kill -KILL $PPID; sleep 1000")...))
 	assert.ErrorContains(t, err, "without an answer: killed by SIGKILL")
+}
+
+// A supervisor that cannot begin reports why.
+func TestSupervisorFails(t *testing.T) {
+	c := command("true")
+	c.Self = child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo gorun: error: too few threads >&2; echo gorun: hint: have more >&2"}}
+	_, err := run(t, c)
+	require.EqualError(t, err, "too few threads")
+	assert.Equal(t, "have more", hint.Of(err))
 }
 
 // A command that does not end when it is asked to is killed, with its descendants.

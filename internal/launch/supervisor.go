@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"gorun/internal/child"
 	"gorun/internal/linux"
 )
 
@@ -19,6 +20,8 @@ type supervisor struct {
 	group   bool          // it and its commands have their own process group
 	conn    *linux.Socket // for messages; closing it kills the command
 	answers *json.Decoder
+	stderr  child.Stderr
+	failed  error // what it reported when it ended without an answer; nil: nothing
 }
 
 // Lasting is a supervisor that runs one command after another. The zero value starts it when it is first needed.
@@ -82,19 +85,26 @@ func (c Command) startSupervisor() (*supervisor, error) {
 		return nil, err
 	}
 	defer null.Close()
+	stderr, err := child.NewStderr()
+	if err != nil {
+		return nil, err
+	}
 	conn, theirs, err := linux.SocketPair()
 	if err != nil {
+		stderr.Close()
 		return nil, err
 	}
 	defer theirs.Close()
 	terminal, _ := linux.Terminal()
-	v := &supervisor{group: !c.PassThrough || !terminal, conn: conn, answers: json.NewDecoder(conn)}
+	v := &supervisor{group: !c.PassThrough || !terminal, conn: conn, answers: json.NewDecoder(conn), stderr: stderr}
 	files, number := layout(null.Fd(), theirs.Fd(), inherited)
+	files[syscall.Stderr] = stderr.Fd()
 	v.pid, err = syscall.ForkExec(c.Self.Path, c.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
 		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
 	})
 	if err != nil {
 		conn.Close()
+		stderr.Close()
 		return nil, fmt.Errorf("start %s: %w", c.Self.Path, err)
 	}
 	return v, nil
@@ -120,9 +130,11 @@ func (v *supervisor) reap(killed bool) (status syscall.WaitStatus) {
 	}
 	for {
 		if _, err := syscall.Wait4(v.pid, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
-			return status
+			break
 		}
 	}
+	v.failed = v.stderr.Reported(nil)
+	return status
 }
 
 // signal sends a signal to the command.

@@ -52,6 +52,11 @@ func Remedy(err error) string {
 		return "raise the limit on open files, RLIMIT_NOFILE (ulimit -n)"
 	case errors.Is(err, syscall.EFBIG):
 		return "raise the limit on the size of files, RLIMIT_FSIZE (ulimit -f)"
+	case errors.Is(err, syscall.EAGAIN): // of fork(2)
+		return "raise the limit on threads: RLIMIT_NPROC of the user (ulimit -u), or pids.max of the control group " +
+			"(systemd: TasksMax; Docker: --pids-limit)"
+	case errors.Is(err, syscall.ENOMEM):
+		return "raise the limit on memory: RLIMIT_AS (ulimit -v), or RLIMIT_DATA (ulimit -d)"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSYS):
 		return (&Error{Err: err}).Hint()
 	case errors.Is(err, fs.ErrNotExist) && !exists("/proc/self/status"):

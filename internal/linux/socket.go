@@ -16,7 +16,8 @@ const mostFiles = 8
 // Socket is one end of a stream between two processes, which can also pass files (unix(7)).
 type Socket struct {
 	*net.UnixConn
-	Files []*os.File // that came with the bytes that were read
+	Files   []*os.File // that came with the bytes that were read
+	Dropped bool       // files came too, and this process may not have more (EMFILE)
 }
 
 // SocketPair returns the two ends of a stream, closed on exec. The other end is for a process to be started.
@@ -65,7 +66,8 @@ func (s *Socket) Read(text []byte) (int, error) {
 		return 0, nil // ReadMsgUnix would read a byte, for the files
 	}
 	control := make([]byte, unix.CmsgSpace(4*mostFiles))
-	n, used, _, _, err := s.ReadMsgUnix(text, control) // it closes them on exec
+	n, used, flags, _, err := s.ReadMsgUnix(text, control) // it closes them on exec
+	s.Dropped = s.Dropped || flags&unix.MSG_CTRUNC != 0
 	messages, _ := unix.ParseSocketControlMessage(control[:used])
 	for _, m := range messages {
 		fds, _ := unix.ParseUnixRights(&m)

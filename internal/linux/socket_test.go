@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func socketPair(t *testing.T) (ours *Socket, theirs *os.File) {
@@ -48,6 +49,30 @@ func TestSocketRead(t *testing.T) {
 		assert.True(t, os.SameFile(was, is))
 		require.NoError(t, ours.Files[i].Close())
 	}
+}
+
+// What comes after files that this process may not have is read.
+func TestSocketDropsFiles(t *testing.T) {
+	ours, theirs := socketPair(t)
+	there, err := OpenSocket(theirs)
+	require.NoError(t, err)
+	defer there.Close()
+	require.NoError(t, there.Send(os.Stdin, os.Stderr))
+	free, err := os.Open(os.DevNull) // its descriptor is the first that is not in use
+	require.NoError(t, err)
+	most := free.Fd() + 1
+	require.NoError(t, free.Close())
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(most), Max: limit.Max}))
+	text := make([]byte, 10)
+	n, err := ours.Read(text)
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.NoError(t, err)
+	assert.Equal(t, "\n", string(text[:n]))
+	assert.True(t, ours.Dropped)
+	require.Len(t, ours.Files, 1)
+	require.NoError(t, ours.Files[0].Close())
 }
 
 // The other side has ended with unread bytes, as a process that is killed.
