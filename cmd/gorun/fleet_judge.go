@@ -40,7 +40,8 @@ func newFleetJudge(e env) *cobra.Command {
 		Short: "Say which nodes are slow, from the visits of many, or on which hosts a placement helps",
 		Long: "Of visits (gorun fleet node), each node is compared with others like it that were visited at about the same time.\n" +
 			"Those are named that are slower by more than --margin; at most the share --fdr of the names is expected to be\n" +
-			"false. If all nodes are slow, none stands out: the medians of each class show it. A PATH is a directory or a file.\n" +
+			"false. If all nodes are slow, none stands out: the medians of each class show it. A PATH is a directory that\n" +
+			"gorun fleet node --out named, or a file. A visit counts for the node in whose folder it lies, DIR/NODE/BOOT.\n" +
 			"See gorun help fleet for how a node is judged, and how many visits it takes.\n\n" +
 			"Of journals of one matrix from many hosts (gorun matrix --out, gorun exec --placements --out), each cell is shown\n" +
 			"with the number of hosts on which it is faster or slower, and the hosts that disagree with the others.",
@@ -64,7 +65,8 @@ func newFleetJudge(e env) *cobra.Command {
 	flags.Var(&o.fdr, "fdr", "the share of false names among all names, at most and on average")
 	flags.DurationVar(&o.slot, "slot", time.Hour, "nodes that are visited in the same slot of time are compared")
 	flags.StringVar(&o.since, "since", "", "leave out visits before this `time`: 2026-11-27, 2026-11-27T06:00:00Z, or 168h for the last week")
-	flags.StringVar(&o.expect, "expect", "", "a `file` with the names of all nodes, a line each: those that never reported are listed")
+	flags.StringVar(&o.expect, "expect", "", "a `file` with the names of all nodes, a line each: those that never reported are\n"+
+		"listed, and any other is not judged")
 	flags.StringVar(&o.settled, "settled", "", "a `file` that remembers which visits were judged: a visit that arrives later changes\n"+
 		"the result of its own node alone")
 	flags.StringVar(&o.format, "format", fleet.Formats()[0], run.FormatUsage(fleet.Formats()))
@@ -80,17 +82,6 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 	if err := run.KnownFormat(o.format, fleet.Formats()); err != nil {
 		return err
 	}
-	files, err := fleet.Files(o.paths)
-	if err != nil {
-		return err
-	}
-	if fleet.AreVisits(files) {
-		return o.judgeVisits(ctx, files)
-	}
-	return o.judgeHosts(ctx, files)
-}
-
-func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (err error) {
 	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: o.env.Now()}
 	if options.Since, err = parseSince(o.since, options.Now); err != nil {
 		return hint.Flag("since", o.since, err)
@@ -103,7 +94,15 @@ func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (er
 			return hint.Flag("settled", o.settled, err)
 		}
 	}
-	j := fleet.Judge(files, options)
+	j, journals, err := fleet.Judge(ctx, o.paths, options)
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil:
+		return err
+	case journals != nil:
+		return o.judgeHosts(ctx, journals)
+	}
 	j.Tool = tool()
 	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil {
 		return err
@@ -119,9 +118,9 @@ func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (er
 }
 
 // judgeHosts judges journals of one matrix from many hosts.
-func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, files []string) error {
-	runs := make([]fleet.HostRun, len(files))
-	for i, file := range files {
+func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, journals *fleet.Journals) error {
+	runs := make([]fleet.HostRun, len(journals.Files))
+	for i, file := range journals.Files {
 		in, err := report.Read(ctx, o.env.Files(), file, views)
 		if err != nil {
 			return err
@@ -133,6 +132,7 @@ func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, files []string) erro
 		return err
 	}
 	h.Tool = tool()
+	h.Warned = append(h.Warned, journals.Left...)
 	return fleet.Show(o.env.Stdout, h, o.format, o.env.Show)
 }
 

@@ -14,6 +14,8 @@ const (
 	spreadPairs = 200
 	// enoughPairs give the spread to a few percent.
 	enoughPairs = 4000
+	// EnoughPeers is the number of peers of a node in a slot from which on no single one of them decides a bet.
+	EnoughPeers = 3
 )
 
 // Peers judges the nodes of a fleet that are alike, in one measure: which of them are slower than the others by more than a margin.
@@ -24,10 +26,14 @@ const (
 // average if the node is not slow, so that its wealth is an e-value. A node is as often above as below the middle of its equals,
 // whatever its noise. A mean over all peers would be as fair, and lose more: some of them are disturbed in each slot. Slow peers
 // only make a node look faster. The spread is that of earlier slots, so that a bet depends on the past alone.
+//
+// A node may report false figures. It has one figure in a slot, as each other node, and moves the middle of a few peers by one
+// place. Without returns what the bets of a node come to without each of its peers.
 type Peers struct {
 	shift float64 // log of 1 + margin
 	key   uint64
 	bets  map[string]*nodeBets
+	rings []ring // of the slots
 	// pairs are the log ratios of pairs of nodes in earlier slots, sorted.
 	pairs []float64
 }
@@ -40,20 +46,26 @@ type PeerFigure struct {
 	Late bool
 }
 
-// ringFigure is a figure on the ring of a slot, on which they are in the order of their hashes: the peers of a node are the next ones.
+// ring has the figures of a slot in the order of their hashes: the peers of a node are the next ones.
+type ring []ringFigure
+
 type ringFigure struct {
 	hash uint64
-	node uint64 // another one, the same in all slots
+	node string
 	log  float64
 }
 
 type nodeBets struct {
 	purse purse
 	bets  []peerBet
+	peers int // the most in a slot
 }
 
 // peerBet is a bet of a node.
 type peerBet struct {
+	ring   int32      // in which ring the peers are
+	first  int32      // the place of the first of them there
+	others int32      // the number of all other nodes there
 	log    float64    // the node's
 	middle [2]float64 // of its peers: those in the middle, which are one if the number of peers is odd
 	spread float64    // of earlier slots; 0: not known
@@ -84,63 +96,87 @@ func (p *Peers) Settle(slot int64, figures []PeerFigure) {
 	if len(p.pairs) >= scaleRounds {
 		spread = deviation(p.pairs)
 	}
-	var ring []ringFigure
+	var on ring
 	for _, f := range figures {
 		if !f.Late {
-			node := hashOf(f.Node)
-			ring = append(ring, ringFigure{mix(node ^ at), node, f.Log})
+			on = append(on, ringFigure{mix(hashOf(f.Node) ^ at), f.Node, f.Log})
 		}
 	}
-	slices.SortFunc(ring, func(a, b ringFigure) int { return cmp.Compare(a.hash, b.hash) })
+	slices.SortFunc(on, func(a, b ringFigure) int { return cmp.Compare(a.hash, b.hash) })
+	p.rings = append(p.rings, on)
+	room := make(ring, 0, peersOfBet)
 	for _, f := range figures {
 		n := p.bets[f.Node]
 		if n == nil {
 			n = &nodeBets{purse: fullPurse()}
 			p.bets[f.Node] = n
 		}
-		middle, ok := middleOf(ring, mix(hashOf(f.Node)^at))
-		if !ok {
+		first, others := on.after(mix(hashOf(f.Node) ^ at))
+		if others == 0 {
 			continue
 		}
-		bet := peerBet{log: f.Log, middle: middle, spread: spread}
+		bet := peerBet{ring: int32(len(p.rings) - 1), first: int32(first), others: int32(others), log: f.Log, spread: spread}
+		n.peers = max(n.peers, min(others, peersOfBet))
+		bet.middle = middleOf(p.following(bet, peersOfBet, room))
 		n.bets = append(n.bets, bet)
 		n.purse.bet(bet.payoff(1, p.shift))
 	}
-	p.learn(ring)
+	p.learn(on)
 }
 
-// middleOf returns the figures in the middle of the peers of the node with this hash; false if it has none.
-func middleOf(ring []ringFigure, hash uint64) (middle [2]float64, ok bool) {
-	first, itself := slices.BinarySearchFunc(ring, hash, func(r ringFigure, hash uint64) int { return cmp.Compare(r.hash, hash) })
-	others := len(ring)
+// after returns the place after the node with this hash, and the number of other nodes on the ring.
+func (r ring) after(hash uint64) (first, others int) {
+	first, itself := slices.BinarySearchFunc(r, hash, func(f ringFigure, hash uint64) int { return cmp.Compare(f.hash, hash) })
 	if itself {
-		first, others = first+1, others-1
+		return first + 1, len(r) - 1
 	}
+	return first, len(r)
+}
+
+// following returns the peers of a bet, up to a number of them, in room.
+func (p *Peers) following(b peerBet, most int, room ring) ring {
+	on := p.rings[b.ring]
+	room = room[:0]
+	for i := range min(int(b.others), most) {
+		room = append(room, on[(int(b.first)+i)%len(on)])
+	}
+	return room
+}
+
+// middleOf returns the figures in the middle of peers.
+func middleOf(peers ring) [2]float64 {
 	var room [peersOfBet]float64
-	peers := room[:min(others, peersOfBet)]
-	if len(peers) == 0 {
-		return middle, false
+	logs := room[:0]
+	for _, peer := range peers {
+		logs = append(logs, peer.log)
 	}
-	for i := range peers {
-		peers[i] = ring[(first+i)%len(ring)].log
-	}
-	slices.Sort(peers)
-	return [2]float64{peers[(len(peers)-1)/2], peers[len(peers)/2]}, true
+	slices.Sort(logs)
+	return [2]float64{logs[(len(logs)-1)/2], logs[len(logs)/2]}
 }
 
 // learn adds pairs of a slot to those that give the spread. The order within a pair is that of the nodes: a lasting difference of two
-// nodes moves the centre of their log ratios, not the spread.
-func (p *Peers) learn(ring []ringFigure) {
+// nodes moves the centre of their log ratios, not the spread. Of several pairs, the one that is farthest apart is left out: a node that
+// reports wild figures is in one pair of a slot, and would make the spread so great that no bet is won.
+func (p *Peers) learn(on ring) {
 	if len(p.pairs) >= enoughPairs {
 		return
 	}
-	for i := 0; i+1 < min(len(ring), 2*spreadPairs); i += 2 {
-		a, b := ring[i], ring[i+1]
-		if a.node > b.node {
+	var pairs []float64
+	farthest := 0
+	for i := 0; i+1 < min(len(on), 2*spreadPairs); i += 2 {
+		a, b := on[i], on[i+1]
+		if hashOf(a.node) > hashOf(b.node) {
 			a, b = b, a
 		}
-		p.pairs = append(p.pairs, a.log-b.log)
+		pairs = append(pairs, a.log-b.log)
+		if math.Abs(a.log-b.log) > math.Abs(pairs[farthest]) {
+			farthest = len(pairs) - 1
+		}
 	}
+	if len(pairs) > 1 {
+		pairs = slices.Delete(pairs, farthest, farthest+1)
+	}
+	p.pairs = append(p.pairs, pairs...)
 	slices.Sort(p.pairs)
 }
 
@@ -158,6 +194,65 @@ func (p *Peers) Bets(node string) int {
 		return len(n.bets)
 	}
 	return 0
+}
+
+// Most returns the number of peers that a node had in the slot in which it had the most.
+func (p *Peers) Most(node string) int {
+	if n := p.bets[node]; n != nil {
+		return n.peers
+	}
+	return 0
+}
+
+// Without returns the node's e-value without each node that was its peer: the next node on the ring takes the place of that peer, or
+// none does, and a bet without any peer is not made. The spread, on which no bet's fairness depends, is the same.
+func (p *Peers) Without(node string) map[string]float64 {
+	all, changes := stakeLogs{}, map[string]*stakeLogs{}
+	room := make(ring, 0, peersOfBet+1)
+	for _, bet := range p.bets[node].bets {
+		pay := bet.payoff(1, p.shift)
+		all.add(pay, 1)
+		room = p.following(bet, peersOfBet+1, room)
+		for i := range min(len(room), peersOfBet) {
+			peer := room[i].node
+			if changes[peer] == nil {
+				changes[peer] = &stakeLogs{}
+			}
+			changes[peer].add(pay, -1)
+			if len(room) == 1 {
+				continue
+			}
+			var left [peersOfBet]ringFigure
+			bet.middle = middleOf(append(append(left[:0], room[:i]...), room[i+1:]...))
+			changes[peer].add(bet.payoff(1, p.shift), 1)
+		}
+	}
+	es := map[string]float64{}
+	for peer, change := range changes {
+		for k := range change {
+			change[k] += all[k]
+		}
+		es[peer] = change.wealth()
+	}
+	return es
+}
+
+// stakeLogs is the logarithm of a purse.
+type stakeLogs [len(stakes)]float64
+
+// add adds the bet with this payoff, or takes it away: times is 1 or −1.
+func (l *stakeLogs) add(payoff, times float64) {
+	for k, stake := range stakes {
+		l[k] += times * math.Log1p(stake*(payoff-1))
+	}
+}
+
+func (l *stakeLogs) wealth() float64 {
+	var p purse
+	for k := range l {
+		p[k] = min(math.Exp(l[k]), 1e300)
+	}
+	return p.wealth()
 }
 
 // E returns the e-value for "the node is slower than its class by more than the margin"; 1 without bets.

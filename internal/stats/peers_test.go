@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -219,6 +220,100 @@ func TestLateFigure(t *testing.T) {
 	assert.Equal(t, 6, with.Bets("late"))
 	assert.Greater(t, with.E("late"), 20.0)
 	assert.InDelta(t, math.Exp(0.1), with.Ratio("late"), 0.02)
+}
+
+// What the bets come to without a peer is what they would be if it had not been visited.
+func TestWithoutPeer(t *testing.T) {
+	judge := func(nodes int, absent string) *Peers {
+		p := NewPeers("m", 0)
+		for slot := range int64(12) {
+			var visits []PeerFigure
+			for n := range nodes {
+				if name := nodeName(n); name != absent && (n+int(slot))%7 != 0 {
+					visits = append(visits, PeerFigure{Node: name, Log: 0.01 * math.Sin(float64(int64(n)*31+slot*slot)), Late: n == 3})
+				}
+			}
+			p.Settle(slot, visits)
+			p.pairs = nil // the spread of earlier slots
+		}
+		return p
+	}
+	for _, nodes := range []int{2, 3, 4, 9, 10, 12, 30} {
+		all := judge(nodes, "")
+		for n := range nodes {
+			without := all.Without(nodeName(n))
+			for m := range nodes {
+				if m == n {
+					continue
+				}
+				e, is := without[nodeName(m)]
+				if !is {
+					e = all.E(nodeName(n))
+				}
+				assert.InEpsilon(t, judge(nodes, nodeName(m)).E(nodeName(n)), e, 1e-9, "%d nodes: %d without %d", nodes, n, m)
+			}
+			assert.NotContains(t, without, nodeName(3), "a late figure is nobody's peer")
+		}
+	}
+}
+
+// The wild figures of one node hide no slow one. Without each peer, this holds from three healthy ones on, as many as a node needs
+// without the wild one.
+func TestWildNode(t *testing.T) {
+	for _, nodes := range []int{4, 5, 8} {
+		for what, wild := range map[string]func(slot int64) float64{
+			"slow": func(int64) float64 { return 200 },
+			"fast": func(int64) float64 { return -200 },
+			"both": func(slot int64) float64 { return 400*float64(slot%2) - 200 },
+			"more": func(slot int64) float64 { return 9 * float64(slot) },
+		} {
+			p := NewPeers("m", 0.02)
+			random := rand.New(rand.NewPCG(1, 1))
+			for slot := range int64(24) {
+				visits := []PeerFigure{{Node: "slow", Log: math.Log(1.2)}, {Node: "wild", Log: wild(slot)}}
+				for n := range nodes - 2 {
+					visits = append(visits, PeerFigure{Node: nodeName(n), Log: 0.005 * random.NormFloat64()})
+				}
+				p.Settle(slot, visits)
+			}
+			assert.Greater(t, p.E("slow"), 1e4, "%d nodes, wild: %s", nodes, what)
+			for peer, e := range p.Without("slow") {
+				assert.True(t, nodes == 4 || e > 1e4, "%d nodes, wild: %s, without %s", nodes, what, peer)
+			}
+		}
+	}
+}
+
+// One node that reports itself fast frames none: of the healthy nodes of small classes, few reach 20 without any one peer, at a margin
+// that none exceeds, although some do with it.
+func TestFramingNode(t *testing.T) {
+	for _, pattern := range []string{"nat.seqp.*.csv", "nat.mem.*.csv"} {
+		figures := least(traces(t, pattern))
+		random := rand.New(rand.NewPCG(5, 5))
+		framed, high, of := 0, 0, 0
+		for class := range 200 {
+			p := NewPeers(fmt.Sprint(class), 0.01)
+			for slot := range int64(20) {
+				visits := []PeerFigure{{Node: "fast", Log: -1}}
+				for n := range 3 {
+					trace := figures[(class+n)%len(figures)]
+					visits = append(visits, PeerFigure{Node: nodeName(n), Log: trace[random.IntN(len(trace))]})
+				}
+				p.Settle(slot, visits)
+			}
+			for n := range 3 {
+				of++
+				if p.E(nodeName(n)) >= 20 {
+					framed++
+				}
+				if slices.Min(slices.Collect(maps.Values(p.Without(nodeName(n))))) >= 20 {
+					high++
+				}
+			}
+		}
+		t.Logf("%s: %d of %d reach 20, %d without any one peer", pattern, framed, of, high)
+		assert.LessOrEqual(t, high, most(of), pattern)
+	}
 }
 
 // A node without peers has no bet, and no interval.
