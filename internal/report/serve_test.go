@@ -60,8 +60,11 @@ func TestServe(t *testing.T) {
 		method, host string
 		want         int
 	}{
-		{http.MethodHead, "", http.StatusOK}, {http.MethodPost, "", http.StatusMethodNotAllowed}, {http.MethodDelete, "", http.StatusMethodNotAllowed},
-		{http.MethodGet, "build.lan:80", http.StatusOK}, {http.MethodGet, "evil.example", http.StatusMisdirectedRequest},
+		{http.MethodHead, "", http.StatusOK},
+		{http.MethodPost, "", http.StatusMethodNotAllowed},
+		{http.MethodDelete, "", http.StatusMethodNotAllowed},
+		{http.MethodGet, "build.lan:80", http.StatusOK},
+		{http.MethodGet, "evil.example", http.StatusMisdirectedRequest},
 	} {
 		request, err := http.NewRequest(c.method, url, nil)
 		require.NoError(t, err)
