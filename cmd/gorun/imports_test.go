@@ -47,7 +47,7 @@ const mayImport = `
 	matrix              column cpuset hint lazy result shell stats units
 	measure             cgroup cpuset linux perf result sysfs topology
 	memory              catalog column cpuset csrc experiment hint linux matrix measure placement render/chart render/term render/view result table topology units
-	metrics             hint output result shell stats
+	metrics             hint output result shell stats web
 	migrate             bytesize catalog column cpuset csrc experiment hint linux matrix measure placement render/view result stats topology units
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats table topology units
 	output              hint
@@ -62,7 +62,7 @@ const mayImport = `
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
-	report              apply column experiment input journal matrix render render/chart render/term render/view result shell table units
+	report              apply column experiment input journal matrix render render/chart render/term render/view result shell table units web
 	result              hint lazy stats
 	run                 apply catalog cgroup child column cpuset experiment hint input journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
@@ -77,6 +77,7 @@ const mayImport = `
 	topology            cpuset lazy sysfs
 	topology/topologytest cpuset
 	units
+	web
 `
 
 // The imports of gorun's packages, without those of tests, are those of the graph. .depguard.yml has the libraries that each

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
 	"gorun/internal/output"
 	"gorun/internal/report"
+	"gorun/internal/web"
 )
 
 // reportOptions are the flags and arguments of `gorun report`.
@@ -20,6 +22,7 @@ type reportOptions struct {
 	files []string
 	out   string
 	serve string
+	names []string
 	host  bool
 }
 
@@ -46,6 +49,7 @@ func newReport(e env) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&o.out, "out", "o", "", "write the page to this `file`")
 	flags.StringVar(&o.serve, "serve", "", "show the page at this `address`, and refresh it (127.0.0.1:0: any free port)")
+	flags.StringArrayVar(&o.names, "serve-name", nil, "with --serve: also answer browsers that know this machine by this `name` (repeatable)")
 	flags.BoolVar(&o.host, "host", false, "also show the host name, the boot id and the kernel's command line")
 	_ = cmd.MarkFlagFilename("out", "html")
 	return cmd
@@ -58,6 +62,13 @@ func (o *reportOptions) validate() error {
 			"give -o report.html, or --serve 127.0.0.1:0"))
 	case o.out != "" && o.serve != "":
 		return hint.Usagef("--out and --serve exclude each other")
+	case len(o.names) > 0 && o.serve == "":
+		return hint.Usagef("--serve-name is about --serve, which was not given")
+	}
+	for _, name := range o.names {
+		if !web.IsName(name) {
+			return hint.Flag("serve-name", name, hint.With(errors.New("not the name of a machine"), "write it without a port, as in build.lan"))
+		}
 	}
 	for _, file := range o.files {
 		if o.outputs().Same(output.Named{Path: file}, o.page()) {
@@ -121,5 +132,9 @@ func (o *reportOptions) serveReport(ctx context.Context) error {
 		return hint.With(fmt.Errorf("cannot serve the report: %w", err), "choose another address; port 0 is any that is free")
 	}
 	fmt.Fprintf(o.env.Stderr, "gorun: the report is at http://%s/\n", listener.Addr())
-	return served.Serve(ctx, listener)
+	names := append(o.names, host)
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	return served.Serve(ctx, listener, names)
 }

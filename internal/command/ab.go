@@ -74,6 +74,7 @@ func (c *Commands) groups(texts []string, given func(flag string) []string) (gro
 	used := make([]bool, len(params))
 	labels := map[string]int{}
 	count := len(texts)
+	var size matrix.Size
 	for i, text := range texts {
 		if strings.TrimSpace(text) == "" {
 			return nil, fmt.Errorf("command %d is empty", i+1)
@@ -94,7 +95,15 @@ func (c *Commands) groups(texts []string, given func(flag string) []string) (gro
 		if i < len(c.names) {
 			name = c.names[i]
 		}
-		groups = append(groups, expand(name, texts, params, used, labels)...)
+		more, err := expand(name, texts, params, used, labels, &size)
+		if err != nil {
+			flag := "param"
+			if len(c.ranges) > 0 {
+				flag = "param-range"
+			}
+			return nil, fmt.Errorf("--%s: %w", flag, err)
+		}
+		groups = append(groups, more...)
 	}
 	if i := slices.Index(used, false); i >= 0 {
 		return nil, hint.With(fmt.Errorf("no command has %s", placeholder(params[i].Flag)), "write it where its values belong, or leave the parameter out")
@@ -104,13 +113,27 @@ func (c *Commands) groups(texts []string, given func(flag string) []string) (gro
 
 // expand returns a group for each combination of the values of the parameters in the texts; the last parameter varies
 // fastest. It sets used for each parameter in a text. labels counts the groups by name, so that equal names can be
-// made different.
-func expand(name string, texts [][2]string, params []matrix.Axis, used []bool, labels map[string]int) (groups []matrix.Group) {
+// made different, and size all that is made.
+func expand(
+	name string, texts [][2]string, params []matrix.Axis, used []bool, labels map[string]int, size *matrix.Size,
+) (groups []matrix.Group, err error) {
 	var has matrix.Group
+	bytes := 0.0 // of the texts of a combination
+	for _, text := range texts {
+		bytes += float64(len(text[1]))
+	}
 	for i, p := range params {
-		if slices.ContainsFunc(texts, func(text [2]string) bool { return strings.Contains(text[1], placeholder(p.Flag)) }) {
-			has.Axes, used[i] = append(has.Axes, p), true
+		times := 0
+		for _, text := range texts {
+			times += strings.Count(text[1], placeholder(p.Flag))
 		}
+		if times > 0 {
+			has.Axes, used[i] = append(has.Axes, p), true
+			bytes += float64(times) * p.Mean()
+		}
+	}
+	if size.Add(has, bytes); size.Check() != nil {
+		return nil, size.Check()
 	}
 	for _, combination := range has.Product() {
 		var replace, values []string
@@ -138,7 +161,7 @@ func expand(name string, texts [][2]string, params []matrix.Axis, used []bool, l
 		}
 		groups = append(groups, group)
 	}
-	return groups
+	return groups, nil
 }
 
 // placeholder returns the text that stands for a parameter's value.

@@ -76,17 +76,23 @@ func TestCommandGroupsErrors(t *testing.T) {
 		texts    []string
 		given    func(string) []string
 	}{
-		"command 2 is empty":                                {Commands{}, []string{"a", " "}, none},
-		"no command was given":                              {Commands{}, nil, none},
-		"--command-name is given 2 times, for 1 commands":   {Commands{names: []string{"a", "b"}}, []string{"x"}, none},
-		"no command has {x}":                                {Commands{lists: []string{"x=1"}}, []string{"a"}, none},
-		"the parameter x is there already":                  {Commands{lists: []string{"x=1"}, ranges: []string{"x=1:2"}}, []string{"a {x}"}, none},
-		"it has no NAME=":                                   {Commands{lists: []string{"1,2"}}, []string{"a"}, none},
-		"a value is missing":                                {Commands{lists: []string{"x=1,,2"}}, []string{"a {x}"}, none},
-		"a range is FROM:TO or FROM:TO:STEP":                {Commands{ranges: []string{"x=1"}}, []string{"a {x}"}, none},
-		`"y" is not a number`:                               {Commands{ranges: []string{"x=1:y"}}, []string{"a {x}"}, none},
-		"a range goes up, by a step above 0":                {Commands{ranges: []string{"x=2:1"}}, []string{"a {x}"}, none},
-		"the range has more than 10000 numbers":             {Commands{ranges: []string{"x=1:1e9"}}, []string{"a {x}"}, none},
+		"command 2 is empty":                              {Commands{}, []string{"a", " "}, none},
+		"no command was given":                            {Commands{}, nil, none},
+		"--command-name is given 2 times, for 1 commands": {Commands{names: []string{"a", "b"}}, []string{"x"}, none},
+		"no command has {x}":                              {Commands{lists: []string{"x=1"}}, []string{"a"}, none},
+		"the parameter x is there already":                {Commands{lists: []string{"x=1"}, ranges: []string{"x=1:2"}}, []string{"a {x}"}, none},
+		"it has no NAME=":                                 {Commands{lists: []string{"1,2"}}, []string{"a"}, none},
+		"a value is missing":                              {Commands{lists: []string{"x=1,,2"}}, []string{"a {x}"}, none},
+		"a range is FROM:TO or FROM:TO:STEP":              {Commands{ranges: []string{"x=1"}}, []string{"a {x}"}, none},
+		`"y" is not a number`:                             {Commands{ranges: []string{"x=1:y"}}, []string{"a {x}"}, none},
+		"a range goes up, by a step above 0":              {Commands{ranges: []string{"x=2:1"}}, []string{"a {x}"}, none},
+		"the range has more than 10000 numbers":           {Commands{ranges: []string{"x=1:1e9"}}, []string{"a {x}"}, none},
+		"--param-range: the matrix would have more than 10000 cells": {
+			Commands{lists: []string{"x=1,2"}, ranges: []string{"y=1:9000", "z=1:9000"}}, []string{"a {x} {y} {z}"}, none,
+		},
+		"--param: the values of all cells would take more than 64 MiB": {
+			Commands{lists: []string{"x=" + strings.Repeat("1", 1<<16)}}, []string{strings.Repeat("{x}", 1<<11)}, none,
+		},
 		"--setup is given 3 times, for 2 commands: give it": {Commands{}, []string{"a", "b"}, func(string) []string { return []string{"1", "2", "3"} }},
 	} {
 		_, err := c.commands.groups(c.texts, c.given)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -34,7 +36,7 @@ func TestParseTime(t *testing.T) {
 
 // lines is a load whose lines arrived every 10 ms.
 func lines(texts ...string) *load {
-	l := &load{wake: make(chan struct{}), part: map[string][]byte{}, ended: make(chan struct{}), patience: linePatience}
+	l := &load{wake: make(chan struct{}), part: map[string]*part{}, ended: make(chan struct{}), patience: linePatience}
 	for i, text := range texts {
 		l.add("", []byte(text), edgeAt(10*(i+1)))
 	}
@@ -78,6 +80,34 @@ func TestFiguresOfLines(t *testing.T) {
 	_, err = l.await(t.Context(), regexp.MustCompile("missing"), edgeAt(0))
 	require.ErrorContains(t, err, "the load ended because")
 	assert.True(t, experiment.IsOver(err))
+}
+
+// A line is cut at 64 KiB, and what follows it up to its end is no line; what is kept is limited. Lines without an end take a time that
+// grows with their length, and no faster: otherwise this takes hours.
+func TestLongLines(t *testing.T) {
+	l := lines()
+	texts := func() (all []string) {
+		for _, line := range l.lines {
+			all = append(all, string(line.text))
+		}
+		return all
+	}
+	x := strings.Repeat("x", longLine)
+	for range 1 << 10 {
+		for piece := range slices.Chunk([]byte(x), 1<<8) {
+			l.add("", piece, edgeAt(1))
+		}
+	}
+	assert.Equal(t, []string{x}, texts())
+	l.add("", []byte("rest\nrate=1\rrate=2\n"+x+"\n\nrate="), edgeAt(2))
+	l.add("", []byte("3\n"), edgeAt(3))
+	assert.Equal(t, []string{x, "rate=1", "rate=2", x, "rate=3"}, texts())
+	for range keptBytes / longLine {
+		l.add("", []byte(x+"\n"), edgeAt(4))
+	}
+	assert.Len(t, l.lines, keptBytes/longLine)
+	assert.Equal(t, keptBytes, l.bytes)
+	assert.Equal(t, edgeAt(4), l.lines[0].at)
 }
 
 // A load that ends, or prints no such line, says with what: the reason is there.

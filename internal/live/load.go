@@ -42,11 +42,19 @@ type load struct {
 
 	patience time.Duration // the longest wait for a line
 
-	mu    sync.Mutex
-	lines []line
-	wake  chan struct{} // closed at the next line
-	part  map[string][]byte
-	tail  []byte // of the output, for errors
+	mu      sync.Mutex
+	lines   []line
+	dropped int           // lines before these
+	bytes   int           // of these lines
+	wake    chan struct{} // closed at the next line
+	part    map[string]*part
+	tail    []byte // of the output, for errors
+}
+
+// part is the beginning of a line whose end has not arrived.
+type part struct {
+	text []byte
+	cut  bool // it is a line already, and what follows up to its end is dropped
 }
 
 // line is a line of a load.
@@ -55,12 +63,16 @@ type line struct {
 	text []byte
 }
 
-// keptLines limits the lines that are kept: those of the last blocks.
-const keptLines = 1 << 20
+// Limits on the lines that are kept, those of the last blocks: their number, their bytes, and the bytes of one, which is cut there.
+const (
+	keptLines = 1 << 20
+	keptBytes = 64 << 20
+	longLine  = 64 << 10
+)
 
 // startLoad starts the load.
 func startLoad(e experiment.Environment, argv []string, log string) (*load, error) {
-	l := &load{ended: make(chan struct{}), log: log, patience: linePatience, wake: make(chan struct{}), part: map[string][]byte{}, before: map[string]int64{}}
+	l := &load{ended: make(chan struct{}), log: log, patience: linePatience, wake: make(chan struct{}), part: map[string]*part{}, before: map[string]int64{}}
 	for _, path := range l.files() {
 		if info, err := os.Stat(path); err == nil {
 			l.before[path] = info.Size() // what it has is not of this run
@@ -107,21 +119,60 @@ func (l *load) read(from io.Reader) {
 
 // add splits bytes into lines: some programs end them by a carriage return, to overwrite them on a terminal.
 func (l *load) add(of string, text []byte, at edge) {
-	text = append(l.part[of], text...)
-	for {
-		end := bytes.IndexAny(text, "\r\n")
-		if end < 0 {
-			break
-		}
-		if end > 0 {
-			l.lines = append(l.lines, line{at, bytes.Clone(text[:end])})
-		}
-		text = text[end+1:]
+	p := l.part[of]
+	if p == nil {
+		p = &part{}
+		l.part[of] = p
 	}
-	l.part[of] = bytes.Clone(text)
-	l.lines = l.lines[max(0, len(l.lines)-keptLines):]
-	close(l.wake)
-	l.wake = make(chan struct{})
+	had := l.dropped + len(l.lines)
+	for len(text) > 0 {
+		more, ended := text, false
+		if end := lineEnd(text); end >= 0 {
+			more, text, ended = text[:end], text[end+1:], true
+		} else {
+			text = nil
+		}
+		if !p.cut {
+			p.text = append(p.text, more[:min(len(more), longLine-len(p.text))]...)
+		}
+		full := len(p.text) == longLine
+		if (ended || full) && len(p.text) > 0 {
+			l.lines = append(l.lines, line{at, bytes.Clone(p.text)})
+			l.bytes += len(p.text)
+			p.text = p.text[:0]
+		}
+		p.cut = (p.cut || full) && !ended
+	}
+	first := max(0, len(l.lines)-keptLines)
+	for bytes := l.bytes; bytes > keptBytes; first++ {
+		bytes -= len(l.lines[first].text)
+	}
+	l.drop(first)
+	if l.dropped+len(l.lines) > had {
+		close(l.wake)
+		l.wake = make(chan struct{})
+	}
+}
+
+// lineEnd returns where the first line of a text ends, or -1 if it does not.
+func lineEnd(text []byte) int {
+	end := bytes.IndexByte(text, '\n')
+	if end >= 0 {
+		text = text[:end]
+	}
+	if back := bytes.IndexByte(text, '\r'); back >= 0 {
+		return back
+	}
+	return end
+}
+
+// drop drops the first n lines.
+func (l *load) drop(n int) {
+	for i := range n {
+		l.bytes -= len(l.lines[i].text)
+		l.lines[i].text = nil
+	}
+	l.lines, l.dropped = l.lines[n:], l.dropped+n
 }
 
 // files returns the files that have the lines.
@@ -145,14 +196,20 @@ func (l *load) follow(ctx context.Context) {
 			l.unread = err
 			continue
 		}
-		text, _ := io.ReadAll(io.LimitReader(file, mostAtOnce))
-		file.Close()
-		l.before[path] += int64(len(text))
-		if len(text) > 0 {
-			l.mu.Lock()
-			l.add(path, text, at)
-			l.mu.Unlock()
+		buffer := make([]byte, longLine)
+		for {
+			n, err := file.Read(buffer)
+			if n > 0 {
+				l.before[path] += int64(n)
+				l.mu.Lock()
+				l.add(path, buffer[:n], at)
+				l.mu.Unlock()
+			}
+			if err != nil { // io.EOF: it has no more yet
+				break
+			}
 		}
+		file.Close()
 	}
 }
 
@@ -207,7 +264,7 @@ func (l *load) forget(before edge) {
 	for first < len(l.lines) && l.lines[first].at.at < before.at-10*time.Second {
 		first++
 	}
-	l.lines = l.lines[first:]
+	l.drop(first)
 }
 
 // linePatience is the longest wait for a line. What writes its log in pieces of 4 KiB, as pgbench does, may take seconds.
@@ -217,12 +274,12 @@ const linePatience = 20 * time.Second
 func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, error) {
 	limit := time.NewTimer(l.patience)
 	defer limit.Stop()
-	for {
+	for looked := 0; ; {
 		if l.log != "" {
 			l.follow(ctx)
 		}
 		l.mu.Lock()
-		for _, line := range l.lines {
+		for _, line := range l.lines[max(0, looked-l.dropped):] {
 			if line.at.at < from.at {
 				continue // also where the line has its own time: it arrived no earlier
 			}
@@ -231,6 +288,7 @@ func (l *load) await(ctx context.Context, re *regexp.Regexp, from edge) (edge, e
 				return at, err
 			}
 		}
+		looked = l.dropped + len(l.lines)
 		wake := l.wake
 		l.mu.Unlock()
 		poll := time.Hour

@@ -70,7 +70,7 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 	s.begun = now().at
 	s.procs = runtime.GOMAXPROCS(max(leastProcs, runtime.GOMAXPROCS(0)))
 	if s.url != "" {
-		if s.endpoint, err = metrics.NewEndpoint(s.url); err != nil {
+		if s.endpoint, err = metrics.NewEndpoint(s.url, s.selectors()...); err != nil {
 			return nil, hint.Flag("metric-url", s.url, err)
 		}
 		for range 2 { // once, it may have been slow by chance
@@ -107,6 +107,17 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 	}
 	found, err := s.pilot(ctx)
 	return append(warnings, found...), err
+}
+
+// selectors returns what is needed of the endpoint's page.
+func (s *sampler) selectors() []metrics.Selector {
+	all := []metrics.Selector{goProcs}
+	for _, m := range s.metrics {
+		if m.series != nil {
+			all = append(all, *m.series)
+		}
+	}
+	return all
 }
 
 // tryLoad runs a load of blocks once: it must end well and print the figures.

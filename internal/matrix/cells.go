@@ -16,6 +16,44 @@ import (
 // measured or held in memory.
 const MaxCells = 10_000
 
+// maxText limits the bytes of the values of all cells: far more than the cells of any matrix have.
+const maxText = 64 << 20
+
+// Size is how large the cells of a matrix will be. It is counted before they are made, in numbers that cannot overflow.
+type Size struct{ Cells, Bytes float64 }
+
+// Add counts the cells of a group, all combinations of its axes. Each has its values, and more bytes.
+func (s *Size) Add(g Group, bytes float64) {
+	cells := 1.0
+	for _, axis := range g.Axes {
+		cells *= float64(len(axis.Values))
+		bytes += axis.Mean()
+	}
+	s.Cells += cells
+	s.Bytes += cells * bytes
+}
+
+// Mean returns the mean length of the axis's values, in bytes.
+func (a Axis) Mean() float64 {
+	sum := 0
+	for _, value := range a.Values {
+		sum += len(value)
+	}
+	return float64(sum) / float64(max(1, len(a.Values)))
+}
+
+// Check returns an error for more than a matrix can have.
+func (s Size) Check() error {
+	switch {
+	case s.Cells > MaxCells:
+		return hint.With(fmt.Errorf("the matrix would have more than %d cells", MaxCells),
+			"the number of cells of a group is the product of the numbers of values of its flags: give fewer values")
+	case s.Bytes > maxText:
+		return hint.With(fmt.Errorf("the values of all cells would take more than %d MiB", maxText>>20), "give fewer or shorter values")
+	}
+	return nil
+}
+
 // Cells returns the cells of the spec in order, group by group, with the last axis of a group varying fastest, and the
 // index of the baseline. The flags are all flags of the experiment; their order is the order in names and commands.
 func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error) {
@@ -84,22 +122,18 @@ func (e experiment) names() []string {
 // groups returns the groups with canonical values, or an error if they have too many cells.
 func (e experiment) groups(groups []Group) ([]Group, error) {
 	canonical := slices.Clone(groups)
-	total := 0
+	var size Size
 	for i, g := range groups {
-		cells := 1
 		canonical[i].Axes = make([]Axis, len(g.Axes))
 		for j, axis := range g.Axes {
 			var err error
 			if canonical[i].Axes[j], err = e.axis(axis); err != nil {
 				return nil, err
 			}
-			if cells *= len(canonical[i].Axes[j].Values); cells > MaxCells {
-				break
-			}
 		}
-		if total += cells; total > MaxCells {
-			return nil, hint.With(fmt.Errorf("the matrix would have more than %d cells", MaxCells),
-				"the number of cells of a group is the product of the numbers of values of its flags: give fewer values")
+		size.Add(canonical[i], 0)
+		if err := size.Check(); err != nil {
+			return nil, err
 		}
 	}
 	return canonical, nil

@@ -150,6 +150,7 @@ func TestCellsErrors(t *testing.T) {
 			spec(axis("limit", eight...), axis("workers", eight...), axis("nice", eight...), axis("pin-cpus", eight...), axis("dispatch", eight...)),
 			"more than 10000 cells", "fewer",
 		},
+		{spec(thousands, axis("dispatch", strings.Repeat("x", 1<<20))), "the values of all cells would take more than 64 MiB", "shorter"},
 		{groups(slices.Repeat([]matrix.Group{group("", thousands)}, 6)...), "more than 10000 cells", "fewer"},
 		{groups(group("a", two), group("b", two)), `cells "a --workers 1" and "b --workers 1" have the same flags`, "exclude"},
 		{groups(group("a --workers 1", axis("limit", "5")), group("a", two)), `cells have the name "a --workers 1"`, "rename"},

@@ -1,13 +1,13 @@
 package metrics
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -52,15 +52,16 @@ func parse(text io.Reader) (map[string]*dto.MetricFamily, error) {
 
 // Endpoint is a Prometheus endpoint that another program serves.
 type Endpoint struct {
-	url    string
-	client http.Client
+	url       string
+	client    http.Client
+	selectors []Selector
 }
 
 // scrapePatience is the longest wait for an answer.
 const scrapePatience = 5 * time.Second
 
-// NewEndpoint returns the endpoint at an address.
-func NewEndpoint(address string) (*Endpoint, error) {
+// NewEndpoint returns the endpoint at an address. Of its page, only the series of these selectors are kept.
+func NewEndpoint(address string, selectors ...Selector) (*Endpoint, error) {
 	of, err := url.Parse(address)
 	if err == nil && (of.Scheme != "http" && of.Scheme != "https" || of.Host == "") {
 		err = hint.With(errors.New("it is no address of an endpoint"), "as http://localhost:9090/metrics")
@@ -68,7 +69,7 @@ func NewEndpoint(address string) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Endpoint{url: address, client: http.Client{Timeout: scrapePatience}}, nil
+	return &Endpoint{url: address, client: http.Client{Timeout: scrapePatience}, selectors: selectors}, nil
 }
 
 // Close closes its connections.
@@ -77,11 +78,10 @@ func (e *Endpoint) Close() { e.client.CloseIdleConnections() }
 // Scrape is the answer of an endpoint.
 type Scrape struct {
 	Sent, Received time.Time // the figures are of a moment between them
-	text           []byte
-	families       map[string]*dto.MetricFamily
+	page           *page
 }
 
-// mostScraped limits the answer of an endpoint, in bytes.
+// mostScraped limits the page of an endpoint, in bytes.
 const mostScraped = 64 << 20
 
 // Scrape asks the endpoint.
@@ -91,19 +91,18 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 		return nil, err
 	}
 	request.Header.Set("Accept", "text/plain;version=0.0.4")
-	s := &Scrape{Sent: time.Now()}
+	s := &Scrape{Sent: time.Now(), page: newPage(e.selectors)}
 	answer, err := e.client.Do(request)
-	if late := (*url.Error)(nil); errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
+	if err == nil {
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return nil, fmt.Errorf("%s answers %s", e.url, answer.Status)
+		}
+		err = s.page.read(answer.Body, mostScraped)
+	}
+	if late := net.Error(nil); errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
 		err = fmt.Errorf("%s has not answered within %v", e.url, scrapePatience)
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", e.url, answer.Status)
-	}
-	s.text, err = io.ReadAll(io.LimitReader(answer.Body, mostScraped))
 	s.Received = time.Now()
 	return s, err
 }
@@ -126,23 +125,17 @@ type Series struct {
 // Find returns the series of a selector that has one figure. NAME_count and NAME_sum of a histogram or a summary are counters; their
 // bare name and a bucket are refused: neither is a figure.
 func (s *Scrape) Find(of Selector) (found Series, err error) {
-	family, part, err := s.family(of.Name)
-	if err != nil {
-		return found, err
+	k := s.page.of(of)
+	if what := distributions[k.kind]; what != "" && k.part == "" {
+		return found, hint.With(fmt.Errorf("%s is a %s", of.Name, what), figuresOf(of, of.Name, k.kind))
 	}
-	if what := distributions[family.GetType()]; what != "" && part == "" {
-		return found, hint.With(fmt.Errorf("%s is a %s", of.Name, what), figuresOf(of, of.Name, family))
-	}
-	return s.find(of, family, part)
+	return s.find(of, k)
 }
 
 // FindHistogram returns the series of a selector of a histogram with buckets.
 func (s *Scrape) FindHistogram(of Selector) (found Series, err error) {
-	family, part, err := s.family(of.Name)
-	if err != nil {
-		return found, err
-	}
-	if found, err = s.find(of, family, part); err == nil && (part != "" || len(found.buckets) == 0) {
+	k := s.page.of(of)
+	if found, err = s.find(of, k); err == nil && (k.part != "" || len(found.buckets) == 0) {
 		err = fmt.Errorf("%s is no histogram with buckets", of)
 	}
 	return found, err
@@ -154,77 +147,48 @@ var distributions = map[dto.MetricType]string{
 }
 
 // figuresOf returns a hint that names the figures of a distribution.
-func figuresOf(of Selector, name string, family *dto.MetricFamily) string {
+func figuresOf(of Selector, name string, kind dto.MetricType) string {
 	labels := maps.Clone(of.Labels)
 	delete(labels, "le")
 	delete(labels, "quantile")
-	text := fmt.Sprintf("--metric %s is the rate of its observations", shell.Quote(Selector{name + "_count", labels}.String()))
-	if family.GetType() != dto.MetricType_SUMMARY {
+	text := fmt.Sprintf("--metric %s is the rate of its observations", shell.Quote(Selector{name + countPart, labels}.String()))
+	if kind != dto.MetricType_SUMMARY {
 		text += fmt.Sprintf("; 'histogram_quantile(0.99, %s)' is a quantile", Selector{name, labels})
 	}
 	return text
 }
 
-// family returns the metric of a name, nil if there is none, and the part of a histogram or a summary that the name ends with.
-func (s *Scrape) family(name string) (family *dto.MetricFamily, part string, err error) {
-	if s.families == nil {
-		if s.families, err = parse(bytes.NewReader(s.text)); err != nil && len(s.families) == 0 {
-			return nil, "", fmt.Errorf("the endpoint's text cannot be read: %w", err)
-		}
-	}
-	if family := s.families[name]; family != nil {
-		return family, "", nil
-	}
-	for _, suffix := range []string{"_count", "_sum", bucketPart} {
-		if base, cut := strings.CutSuffix(name, suffix); cut && distributions[s.families[base].GetType()] != "" {
-			return s.families[base], suffix, nil
-		}
-	}
-	return nil, "", nil
-}
+// The ends of the names of a histogram's series.
+const (
+	bucketPart = "_bucket"
+	countPart  = "_count"
+	sumPart    = "_sum"
+)
 
-// bucketPart ends the name of a bucket of a histogram.
-const bucketPart = "_bucket"
-
-func (s *Scrape) find(of Selector, family *dto.MetricFamily, part string) (found Series, err error) {
-	if part == bucketPart {
-		return found, hint.With(fmt.Errorf("%s is a bucket of a histogram", of.Name),
-			figuresOf(of, strings.TrimSuffix(of.Name, bucketPart), family))
+func (s *Scrape) find(of Selector, k *kept) (found Series, err error) {
+	switch {
+	case k.part == bucketPart:
+		return found, hint.With(fmt.Errorf("%s is a bucket of a histogram", of.Name), figuresOf(of, strings.TrimSuffix(of.Name, bucketPart), k.kind))
+	case !k.series.known && s.page.unreadable != nil:
+		return found, fmt.Errorf("the endpoint's text cannot be read: %w", s.page.unreadable)
+	case !k.series.known:
+		return found, hint.With(fmt.Errorf("the endpoint has no series %s", of), s.page.near(of, k))
 	}
-	for _, m := range family.GetMetric() {
-		if of.matches(m) {
-			found.add(family.GetType(), part, m)
-		}
-	}
-	if family.GetType() == dto.MetricType_UNTYPED && strings.HasSuffix(of.Name, "_total") {
-		found.Counter = true
-	}
-	if !found.known {
-		return found, hint.With(fmt.Errorf("the endpoint has no series %s", of), s.near(of))
-	}
-	return found, nil
+	return k.series, nil
 }
 
 // shownNear is the number of series that a hint shows.
 const shownNear = 3
 
 // near returns a hint for a selector that selects nothing: the series of its name, or else the names on the page that are most alike.
-func (s *Scrape) near(of Selector) string {
-	if family := s.families[of.Name]; family != nil {
-		var series []string
-		for _, m := range family.GetMetric() {
-			one := Selector{of.Name, map[string]string{}}
-			for _, label := range m.GetLabel() {
-				one.Labels[label.GetName()] = label.GetValue()
-			}
-			series = append(series, one.String())
-		}
-		return "it has " + few(series)
+func (p *page) near(of Selector, k *kept) string {
+	if len(k.others) > 0 {
+		return "it has " + few(k.others)
 	}
-	names := slices.Collect(maps.Keys(s.families))
-	for name, family := range s.families {
-		if kind := family.GetType(); kind == dto.MetricType_HISTOGRAM || kind == dto.MetricType_SUMMARY {
-			names = append(names, name+"_count", name+"_sum")
+	names := slices.Collect(maps.Keys(p.kinds))
+	for name, kind := range p.kinds {
+		if kind == dto.MetricType_HISTOGRAM || kind == dto.MetricType_SUMMARY {
+			names = append(names, name+countPart, name+sumPart)
 		}
 	}
 	most := leastAlike
@@ -322,7 +286,7 @@ func (s *Series) add(kind dto.MetricType, part string, m *dto.Metric) {
 }
 
 func (s *Series) of(part string, count uint64, sum float64) {
-	if part == "_sum" {
+	if part == sumPart {
 		s.Value += sum
 		return
 	}

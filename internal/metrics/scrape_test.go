@@ -2,8 +2,11 @@ package metrics
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -29,8 +32,8 @@ func TestParseSelector(t *testing.T) {
 	}
 }
 
-// page is a page of metrics after n requests, of which half were fast.
-func page(n int) string {
+// pageOf is a page of metrics after n requests, of which half were fast.
+func pageOf(n int) string {
 	return fmt.Sprintf(`# TYPE asked_total counter
 asked_total{code="200",path="/"} %d
 asked_total{code="200",path="/b"} %d
@@ -47,9 +50,16 @@ took_count %[1]d
 `, 4*n, n, 2*n)
 }
 
+// scraped returns what is kept of a page for a selector.
+func scraped(t *testing.T, text string, of Selector) *Scrape {
+	t.Helper()
+	s := &Scrape{page: newPage([]Selector{of})}
+	require.NoError(t, s.page.read(strings.NewReader(text), mostScraped))
+	return s
+}
+
 // A selector that selects nothing is answered by what the page has instead.
 func TestNear(t *testing.T) {
-	scrape := &Scrape{text: []byte(page(1))}
 	for text, want := range map[string]string{
 		"asked":                   "it has asked_total",
 		"untyped":                 "it has untyped_total",
@@ -59,7 +69,7 @@ func TestNear(t *testing.T) {
 	} {
 		of, err := ParseSelector(text)
 		require.NoError(t, err)
-		_, err = scrape.Find(of)
+		_, err = scraped(t, pageOf(1), of).Find(of)
 		require.ErrorContains(t, err, "the endpoint has no series "+text)
 		assert.Equal(t, want, hint.Of(err), text)
 	}
@@ -67,12 +77,12 @@ func TestNear(t *testing.T) {
 
 // A histogram, a summary and a bucket are no figure: what is one is named.
 func TestDistributions(t *testing.T) {
-	scrape := &Scrape{text: []byte(page(1) + `# TYPE asks summary
+	text := pageOf(1) + `# TYPE asks summary
 asks{quantile="0.9"} 5
 asks_sum 7
 asks_count 1
-`)}
-	for text, want := range map[string][2]string{
+`
+	for selector, want := range map[string][2]string{
 		"took": {"took is a histogram", "--metric took_count is the rate of its observations; 'histogram_quantile(0.99, took)' is a quantile"},
 		`took_bucket{le="0.1",x="y"}`: {
 			"took_bucket is a bucket of a histogram",
@@ -81,9 +91,9 @@ asks_count 1
 		"asks":                 {"asks is a summary", "--metric asks_count is the rate of its observations"},
 		`asks{quantile="0.9"}`: {"asks is a summary", "--metric asks_count is the rate of its observations"},
 	} {
-		of, err := ParseSelector(text)
+		of, err := ParseSelector(selector)
 		require.NoError(t, err)
-		_, err = scrape.Find(of)
+		_, err = scraped(t, text, of).Find(of)
 		require.EqualError(t, err, want[0])
 		assert.Equal(t, want[1], hint.Of(err))
 	}
@@ -92,7 +102,8 @@ asks_count 1
 		"took_count": "took_count is no histogram with buckets", "took_bucket": "took_bucket is a bucket of a histogram",
 		"missing": "the endpoint has no series missing",
 	} {
-		_, err := scrape.FindHistogram(Selector{Name: name})
+		of := Selector{Name: name}
+		_, err := scraped(t, text, of).FindHistogram(of)
 		assert.EqualError(t, err, says)
 	}
 }
@@ -100,10 +111,16 @@ asks_count 1
 func TestScrapeAnother(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, page(int(asked.Add(1))))
+		fmt.Fprint(w, pageOf(int(asked.Add(1))))
 	}))
 	defer server.Close()
-	e, err := NewEndpoint(server.URL)
+	var selectors []Selector
+	for _, text := range []string{`asked_total{code="200"}`, "asked_total", "untyped_total", "took_count", "took_sum", "waiting", "took", `waiting{x="1"}`} {
+		s, err := ParseSelector(text)
+		require.NoError(t, err)
+		selectors = append(selectors, s)
+	}
+	e, err := NewEndpoint(server.URL, selectors...)
 	require.NoError(t, err)
 	defer e.Close()
 	from, err := e.Scrape(t.Context())
@@ -149,4 +166,67 @@ func TestScrapeAnother(t *testing.T) {
 		_, err = missing.Scrape(t.Context())
 	}
 	require.Error(t, err)
+}
+
+// lines are n lines, each with its number.
+type lines struct {
+	n, next int
+	format  string
+	rest    []byte
+}
+
+func (l *lines) Read(to []byte) (int, error) {
+	for ; len(l.rest) < len(to) && l.next < l.n; l.next++ {
+		l.rest = fmt.Appendf(l.rest, l.format, l.next)
+	}
+	if len(l.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(to, l.rest)
+	l.rest = l.rest[:copy(l.rest, l.rest[n:])]
+	return n, nil
+}
+
+// Of a page, memory is taken only for the series that are asked for, and those are added up as they come. What is too long is an error.
+func TestScrapeOfALongPage(t *testing.T) {
+	of := Selector{"wanted", map[string]string{"of": "a"}}
+	read := func(format string, n int) (*Scrape, error) {
+		s := &Scrape{page: newPage([]Selector{of})}
+		return s, s.page.read(io.MultiReader(strings.NewReader("# TYPE wanted counter\n"), &lines{n: n, format: format}), mostScraped)
+	}
+	var peak, now runtime.MemStats
+	for format, want := range map[string]float64{
+		`other{path="/%d"} 1` + "\n":         0,
+		`wanted{path="/%d"} 1` + "\n":        0,
+		"other_%d 1\n":                       0,
+		`wanted{of="a",path="/%d"} 2` + "\n": 2 << 18,
+		strings.Repeat(" ", 30) + `wanted{of = "a",path="/%d"} 0.5` + "\n": 1 << 17,
+	} {
+		runtime.GC()
+		runtime.ReadMemStats(&peak)
+		s, err := read(format, 1<<18)
+		require.NoError(t, err, format)
+		if want > 0 {
+			_, err = s.Find(of) // it parses what was kept
+			require.NoError(t, err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&now)
+		assert.Less(t, int64(now.HeapAlloc)-int64(peak.HeapAlloc), int64(8<<20), format)
+		series, err := s.Find(of)
+		if want == 0 {
+			require.ErrorContains(t, err, "the endpoint has no series wanted")
+			continue
+		}
+		require.NoError(t, err)
+		assert.InDelta(t, want, series.Value, 0)
+	}
+	_, err := read(strings.Repeat("#", 1<<10)+"%d\n", 1<<17)
+	require.EqualError(t, err, "its page is longer than 64 MiB")
+	_, err = read("%0100000d\n", 1)
+	require.EqualError(t, err, "its page has a line longer than 64 KiB")
+	s, err := read("<html> %d\n", 2)
+	require.NoError(t, err)
+	_, err = s.Find(of)
+	require.ErrorContains(t, err, "the endpoint's text cannot be read")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,9 +16,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
 	"gorun/internal/hint"
+	"gorun/internal/web"
 )
 
 // ErrAddress is wrapped by Serve's error if the address is invalid: wrong usage, not a failure of the system.
@@ -27,29 +26,24 @@ var ErrAddress = errors.New("not a listen address")
 
 // limits bound the cost of clients for the run. A scraper sends a few hundred bytes and reads about ten kilobytes.
 type limits struct {
-	readHeader, read, write, idle time.Duration
-	gather                        time.Duration // how long gathering one scrape may take
-	shutdown                      time.Duration // how long Close waits for scrapes in progress
-	headerBytes                   int
-	inFlight                      int // concurrent scrapes: enough for a Prometheus pair and a person with curl
-	// connections is the maximum number of concurrent connections; more wait in the kernel, at no cost for this
-	// process. There are fewer if the process may open few files: the run needs the others.
-	connections int
+	web.Limits
+	gather   time.Duration // how long gathering one scrape may take
+	shutdown time.Duration // how long Close waits for scrapes in progress
+	inFlight int           // concurrent scrapes: enough for a Prometheus pair and a person with curl
 }
 
-// descriptorShare is the divisor of this process's limit of open files that gives the limit of connections.
-const descriptorShare = 8
-
 var defaultLimits = limits{
-	readHeader:  5 * time.Second,
-	read:        10 * time.Second,
-	write:       30 * time.Second,
-	idle:        2 * time.Minute, // longer than the usual scrape interval, so that connections are reused
-	gather:      10 * time.Second,
-	shutdown:    2 * time.Second,
-	headerBytes: 16 << 10,
-	inFlight:    4,
-	connections: 32, // 20 KB each
+	Limits: web.Limits{
+		ReadHeader:  5 * time.Second,
+		Read:        10 * time.Second,
+		Write:       30 * time.Second,
+		Idle:        2 * time.Minute, // longer than the usual scrape interval, so that connections are reused
+		HeaderBytes: 16 << 10,
+		Connections: 32, // 20 KB each
+	},
+	gather:   10 * time.Second,
+	shutdown: 2 * time.Second,
+	inFlight: 4,
 }
 
 // Server serves /metrics until it is closed.
@@ -77,31 +71,15 @@ func (e *Exporter) serve(addr string, limits limits) (*Server, error) {
 	}
 	s := &Server{listener: listener, shutdown: limits.shutdown, stopped: make(chan struct{})}
 	handler := e.handler(limits)
-	if s.Local() {
-		handler = local(handler)
+	if s.Local() { // others may know this machine by any name
+		handler = web.Known(handler, nil, "on this address the host must be an IP address or localhost")
 	}
-	s.http = &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: limits.readHeader,
-		ReadTimeout:       limits.read,
-		WriteTimeout:      limits.write,
-		IdleTimeout:       limits.idle,
-		MaxHeaderBytes:    limits.headerBytes,
-		// A client's errors do not concern the user of gorun.
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
+	s.http = web.NewServer(handler, limits.Limits)
 	go func() {
 		defer close(s.stopped)
-		_ = s.http.Serve(netutil.LimitListener(listener, limits.most())) // it ends only by Close: a failed accept is retried inside
+		_ = s.http.Serve(listener) // it ends only by Close: a failed accept is retried inside
 	}()
 	return s, nil
-}
-
-// most returns the maximum number of concurrent connections of this process.
-func (l limits) most() int {
-	var files syscall.Rlimit
-	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) // it fails for an unknown resource only (getrlimit(2))
-	return int(min(uint64(l.connections), max(1, uint64(files.Cur)/descriptorShare)))
 }
 
 // network returns the network of an address: with "tcp", Go listens for 0.0.0.0 on all IPv6 addresses too.
@@ -110,23 +88,6 @@ func network(bind string) string {
 		return "tcp4"
 	}
 	return "tcp"
-}
-
-// local refuses requests whose Host is neither an IP address nor localhost. On a loopback address they come from a web
-// page whose name resolves to this machine (DNS rebinding), so that the browser lets the page read the answer.
-func local(handler http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-		if err != nil && !strings.EqualFold(host, "localhost") {
-			http.Error(w, "on this address the host must be an IP address or localhost", http.StatusForbidden)
-			return
-		}
-		handler.ServeHTTP(w, r)
-	})
 }
 
 // loopbackUnlessTold completes an address.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"gorun/internal/input"
+	"gorun/internal/web"
 )
 
 // Served is the report of some growing files.
@@ -72,39 +71,40 @@ func (s *Served) current(ctx context.Context) ([]byte, error) {
 	return s.page, nil
 }
 
-// ServeHTTP answers with the page, and at /version with its version.
-func (s *Served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// handler answers requests for the page, and at /version for its version, at the names of this machine.
+func (s *Served) handler(names []string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		page, err := s.current(r.Context())
+		answer(w, "text/html", page, err)
+	})
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		version, err := versionOf(s.files)
+		answer(w, "text/plain", []byte(version), err)
+	})
+	return web.Known(mux, names, "this report is not served at that name: give gorun report --serve-name NAME, or ask for an IP address or localhost")
+}
+
+func answer(w http.ResponseWriter, kind string, body []byte, err error) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	var body []byte
-	var err error
-	switch r.URL.Path {
-	case "/":
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		body, err = s.current(r.Context())
-	case "/version":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		var version string
-		version, err = versionOf(s.files)
-		body = []byte(version)
-	default:
-		http.NotFound(w, r)
-		return
-	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
 	_, _ = w.Write(body) // a client that left needs no answer
 }
 
-// Serve answers on a listener until the context is done.
-func (s *Served) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: log.New(io.Discard, "", 0), // a client's errors do not concern the user
-	}
+// served bounds the cost of clients, each of whom reads a page of some megabytes at most.
+var served = web.Limits{
+	ReadHeader: 5 * time.Second, Read: 10 * time.Second, Write: 30 * time.Second, Idle: time.Minute,
+	HeaderBytes: 16 << 10, Connections: 64,
+}
+
+// Serve answers on a listener until the context is done. Browsers may ask for the page at an IP address, at localhost and at these names.
+func (s *Served) Serve(ctx context.Context, listener net.Listener, names []string) error {
+	server := web.NewServer(s.handler(names), served)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -36,7 +36,7 @@ func TestServe(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- served.Serve(ctx, listener) }()
+	go func() { ended <- served.Serve(ctx, listener, []string{"build.lan"}) }()
 	url := "http://" + listener.Addr().String() + "/"
 
 	status, page := get(t, url)
@@ -56,6 +56,24 @@ func TestServe(t *testing.T) {
 
 	status, _ = get(t, url+"else")
 	assert.Equal(t, http.StatusNotFound, status)
+	for _, c := range []struct {
+		method, host string
+		want         int
+	}{
+		{http.MethodHead, "", http.StatusOK},
+		{http.MethodPost, "", http.StatusMethodNotAllowed},
+		{http.MethodDelete, "", http.StatusMethodNotAllowed},
+		{http.MethodGet, "build.lan:80", http.StatusOK},
+		{http.MethodGet, "evil.example", http.StatusMisdirectedRequest},
+	} {
+		request, err := http.NewRequest(c.method, url, nil)
+		require.NoError(t, err)
+		request.Host = c.host
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		assert.Equal(t, c.want, answer.StatusCode, c)
+	}
 	require.NoError(t, os.Remove(path))
 	status, text := get(t, url)
 	assert.Equal(t, http.StatusInternalServerError, status)

@@ -323,7 +323,11 @@ func (s *File) Open(ctx context.Context, o experiment.Opening) (f experiment.Fou
 		}
 	}
 	if of := f.Experiment; of != "" && of != s.Experiment {
-		return f, hint.Usage(hint.With(fmt.Errorf("its cells are for gorun %s", of), "gorun matrix "+of))
+		flag, value := "file", s.file
+		if s.file == "" {
+			flag, value = "preset", s.preset
+		}
+		return f, hint.Flag(flag, value, hint.With(fmt.Errorf("its cells are for gorun %s", of), "gorun matrix "+of))
 	}
 	return f, nil
 }

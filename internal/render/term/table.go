@@ -135,10 +135,14 @@ func parts(sheet table.Sheet, room int) (parts []table.Sheet) {
 // may have several lines.
 func grid(sheet table.Sheet) string {
 	var block strings.Builder
+	widths := make([]int, len(sheet.Columns))
+	for n := range widths {
+		widths[n] = columnWidth(sheet, n)
+	}
 	add := func(text func(n int) string) {
 		line, used := "", 0
 		for n, c := range sheet.Columns {
-			text, wide := text(n), columnWidth(sheet, n)
+			text, wide := text(n), widths[n]
 			if c.Right {
 				line = Pad(line, used+wide-Width(text)) + text
 			} else {

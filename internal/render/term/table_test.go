@@ -105,6 +105,12 @@ func TestTableKeepsItsWidth(t *testing.T) {
 	})
 }
 
+// So it is with the rows of a table.
+func TestTableOfManyRows(t *testing.T) {
+	long := table.Of(make([]int, 1<<18)).With("a", func(n int) table.Value { return table.Count(n) }).Table("", "")
+	assert.Equal(t, 1+1<<18, strings.Count(Table(long, Options{}), "\n"))
+}
+
 func TestBar(t *testing.T) {
 	opts := Options{Terminal: true, Width: barFrom + 16}
 	for share, want := range map[float64]string{

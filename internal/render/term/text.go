@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gorun/internal/lazy"
 	"gorun/internal/stats"
@@ -86,15 +87,25 @@ func Apart(names []string, width int) []string {
 	if !slices.ContainsFunc(names, func(name string) bool { return Width(name) > width }) {
 		return short
 	}
-	inAll := func(word string) bool {
-		return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(strings.Fields(name), word) })
-	}
+	words, having := make([][]string, len(names)), map[string]int{} // names that have a word
 	for i, name := range names {
-		words := slices.DeleteFunc(strings.Fields(name), inAll)
-		short[i] = cutMiddle(cmp.Or(strings.Join(words, " "), name), width)
-		if slices.Contains(short[:i], short[i]) {
+		words[i] = strings.Fields(name)
+		seen := map[string]bool{}
+		for _, word := range words[i] {
+			if !seen[word] {
+				seen[word] = true
+				having[word]++
+			}
+		}
+	}
+	taken := map[string]bool{}
+	for i, name := range names {
+		rest := slices.DeleteFunc(words[i], func(word string) bool { return having[word] == len(names) })
+		short[i] = cutMiddle(cmp.Or(strings.Join(rest, " "), name), width)
+		if taken[short[i]] {
 			short[i] = Snip(fmt.Sprintf("%d: %s", i, short[i]), width)
 		}
+		taken[short[i]] = true
 	}
 	return short
 }
@@ -104,11 +115,16 @@ func cutMiddle(s string, width int) string {
 	if Width(s) <= width {
 		return s
 	}
-	head, tail := text.Trim(s, width/2), []rune(s)
-	for len(tail) > 0 && Width(head)+1+Width(string(tail)) > width {
-		tail = tail[1:]
+	head := text.Trim(s, width/2)
+	tail, room := len(s), width-Width(head)-1
+	for tail > 0 {
+		r, size := utf8.DecodeLastRuneInString(s[:tail])
+		if room -= text.RuneWidth(r); room < 0 {
+			break
+		}
+		tail -= size
 	}
-	return head + "…" + string(tail)
+	return head + "…" + s[tail:]
 }
 
 // Pad fills a text with blanks up to a width.

@@ -1,6 +1,8 @@
 package term
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,6 +23,16 @@ func TestApart(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, Apart(c.names, c.width))
 	}
+}
+
+// Names of any length are cut in a time that grows with their length, and no faster: otherwise this takes hours.
+func TestApartOfLongNames(t *testing.T) {
+	var many strings.Builder
+	for i := range 1 << 18 {
+		fmt.Fprintf(&many, "%x ", i)
+	}
+	names := []string{many.String() + "a", many.String() + "b", strings.Repeat("界", 1<<18)}
+	assert.Equal(t, []string{"0 1 2 3 4 5 …ffe 3ffff a", "0 1 2 3 4 5 …ffe 3ffff b", "界界界界界界…界界界界界"}, Apart(names, 24))
 }
 
 func TestEscapeMarkdown(t *testing.T) {
