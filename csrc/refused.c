@@ -53,6 +53,7 @@ __attribute__((constructor)) static void need_files(void)
 }
 
 void *__real_mmap(void *address, size_t length, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap(void *address, size_t length, int protection, int flags, int file, off_t offset);
 
 // __wrap_mmap lets those mappings fail that the runtime can do without: it then reserves another address, or uses the system call that
 // a page of its own would have made faster (vgetrandom), whose flags are others.
@@ -67,6 +68,7 @@ void *__wrap_mmap(void *address, size_t length, int protection, int flags, int f
 }
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
 
 // __wrap_pthread_create tries for as long as runtime/cgo does, 0.2 s.
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument)

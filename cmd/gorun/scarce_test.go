@@ -149,11 +149,13 @@ func (b *bench) scarcely(t *testing.T, what, args, word string, value uint64, gr
 		tests.Await(t, "end of another process that takes a CPU", func() bool { o = run(); return !strings.Contains(o.said, "holds the lock") })
 	}
 	went = "ran"
-	if o.failed {
+	switch {
+	case !o.failed:
+		assert.True(t, err == nil || strings.HasPrefix(args, "doctor"), "%s: %v: %s", what, err, &stderr)
+	case strings.HasPrefix(args, "fleet node") && strings.Contains(stdout.String(), "the budget ended"): // on a slow machine
+	default:
 		went = "refused"
 		assert.Contains(t, o.said+stdout.String(), word, what) // gorun fleet node prints reasons in its table
-	} else {
-		assert.True(t, err == nil || strings.HasPrefix(args, "doctor"), "%s: %v: %s", what, err, &stderr)
 	}
 	assert.Empty(t, o.wrong, what)
 
