@@ -213,9 +213,6 @@ func (l *load) follow(ctx context.Context) {
 	}
 }
 
-// mostAtOnce is how much of a log is read before its lines are looked at, in bytes.
-const mostAtOnce = 16 << 20
-
 // exited returns the error of a load that has ended; nil: it runs.
 func (l *load) exited() error {
 	select {
