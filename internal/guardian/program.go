@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"gorun/internal/hint"
 	"gorun/internal/program"
 )
 
@@ -31,7 +32,7 @@ func (g *Guardian) UndoProgram(s *program.Saved, path string) (notes []string, e
 func (s programState) undo(path string) error {
 	notes, err := putBack(s.Saved, path)
 	for _, note := range notes {
-		fmt.Fprintln(os.Stderr, "gorun: the program is put back:", note)
+		fmt.Fprintln(os.Stderr, "gorun: the program is put back:", hint.Line(note))
 	}
 	return err
 }

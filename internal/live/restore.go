@@ -86,7 +86,7 @@ func (s *Source) PutBack(out io.Writer) error {
 		switch {
 		case err != nil:
 		case owned(saved) && s.Restore == every:
-			fmt.Fprintf(out, "%v: left, process %d switches it\n", saved.Who, saved.Owner)
+			fmt.Fprintf(out, "%s: left, process %d switches it\n", hint.Line(saved.Who.String()), saved.Owner)
 			continue
 		case owned(saved):
 			err = hint.With(fmt.Errorf("process %d switches the program", saved.Owner), "end it: it puts everything back")
@@ -95,9 +95,9 @@ func (s *Source) PutBack(out io.Writer) error {
 			if notes, err = saved.PutBack(); err == nil {
 				err = os.Remove(path)
 			}
-			fmt.Fprintf(out, "%v (%s): put back\n", saved.Who, saved.Name)
+			fmt.Fprintf(out, "%s: put back\n", hint.Line(fmt.Sprintf("%v (%s)", saved.Who, saved.Name)))
 			for _, note := range notes {
-				fmt.Fprintf(out, "  %s\n", note)
+				fmt.Fprintf(out, "  %s\n", hint.Line(note))
 			}
 		}
 		if err != nil {

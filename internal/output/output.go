@@ -314,7 +314,7 @@ func (f *File) Write(write func(io.Writer) error) error {
 	if err := write(&content); err != nil {
 		return err
 	}
-	return f.Failed(f.store(content.Bytes()))
+	return f.Failed(f.store(hint.Escape(content.Bytes())))
 }
 
 // Failed returns the error of writing an output with its flag; nil stays nil.

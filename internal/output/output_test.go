@@ -348,7 +348,7 @@ func TestStalledReader(t *testing.T) {
 func TestStdout(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	out := &Stdout{file: w}
+	out := newStdout(w)
 	require.NoError(t, Check(out))
 	_, err = io.WriteString(out, "x")
 	require.NoError(t, err)
@@ -370,7 +370,7 @@ func TestStdout(t *testing.T) {
 	require.NoError(t, w.Close())
 
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
-		out := &Stdout{file: full}
+		out := newStdout(full)
 		require.EqualError(t, Check(out), "cannot write to stdout: no space left on device")
 		require.NoError(t, full.Close())
 	}
@@ -382,7 +382,7 @@ func TestPathOfStdout(t *testing.T) {
 	file, err := os.Create(path)
 	require.NoError(t, err)
 	defer file.Close()
-	o := Opener{Stdout: &Stdout{file: file}}
+	o := Opener{Stdout: newStdout(file)}
 	assert.True(t, o.IsStdout(Named{"svg", path}))
 	assert.True(t, o.IsStdout(Named{"svg", "-"}))
 	assert.False(t, o.IsStdout(Named{"svg", path + "2"}))

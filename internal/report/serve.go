@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"gorun/internal/hint"
 	"gorun/internal/input"
 )
 
@@ -68,7 +69,7 @@ func (s *Served) current(ctx context.Context) ([]byte, error) {
 	if err := Write(&page, inputs, options); err != nil {
 		return nil, err
 	}
-	s.page, s.version = page.Bytes(), version
+	s.page, s.version = hint.Escape(page.Bytes()), version
 	return s.page, nil
 }
 
@@ -92,7 +93,7 @@ func (s *Served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, hint.Printable(err.Error()), http.StatusInternalServerError)
 		return
 	}
 	_, _ = w.Write(body) // a client that left needs no answer
