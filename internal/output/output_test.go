@@ -436,7 +436,7 @@ func TestPlanted(t *testing.T) {
 			require.Error(t, err, name)
 			if !errors.Is(err, os.ErrPermission) { // the kernel's own rule for links (fs.protected_symlinks)
 				require.ErrorContains(t, err, "belongs to another user, in a directory where everyone may make files", name)
-				require.NotEmpty(t, hint.Of(err))
+				require.Equal(t, "name a file in a directory of your own", hint.Of(err))
 			}
 		}
 	}
@@ -492,4 +492,19 @@ func TestHanded(t *testing.T) {
 		assert.Zero(t, flags&(syscall.O_NONBLOCK|syscall.O_APPEND), path)
 		require.NoError(t, file.Close())
 	}
+}
+
+// What is written acts on no terminal, wherever it goes.
+func TestEscaped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, open(t, path).Write(text("\x1b]0;\u009b\u202e\n")))
+	const safe = `\u001b]0;\u009b\u202e` + "\n"
+	assert.Equal(t, safe, content(t, path))
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	_, err = io.WriteString(newStdout(w), "\x1b]0;\u009b\u202e\n")
+	require.NoError(t, errors.Join(err, w.Close()))
+	got, err := io.ReadAll(r)
+	require.NoError(t, errors.Join(err, r.Close()))
+	assert.Equal(t, safe, string(got))
 }
