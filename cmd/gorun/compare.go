@@ -125,7 +125,7 @@ func runCompare(ctx context.Context, o *compareOptions) error {
 			return err
 		}
 		comparison.Gate = o.failOn.GateBetween(sides[0].Run, comparison.Cells)
-		fmt.Fprintln(o.env.Stderr, comparison.Gate)
+		fmt.Fprintln(o.env.Stderr, hint.Line(comparison.Gate.String()))
 	}
 	if err := render.Comparison(o.env.Stdout, comparison, o.format, o.env.Show); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 		}
 	}
 	if side.Run.Gate = o.failOn.Gate(side.Run); side.Run.Gate != nil {
-		fmt.Fprintln(o.env.Stderr, side.Run.Gate)
+		fmt.Fprintln(o.env.Stderr, hint.Line(side.Run.Gate.String()))
 	}
 	if err := format.Write(o.env.Stdout, side.Run, o.env.Show); err != nil {
 		return err

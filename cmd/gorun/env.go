@@ -7,6 +7,7 @@ import (
 
 	"gorun/internal/child"
 	"gorun/internal/doctor"
+	"gorun/internal/hint"
 	"gorun/internal/output"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -21,7 +22,7 @@ type env = run.Env
 func defaultEnv() env {
 	return env{
 		Root:   sysfs.Live(),
-		Stdout: output.NewStdout(), Stderr: os.Stderr,
+		Stdout: output.NewStdout(), Stderr: &hint.Escaper{W: os.Stderr, Keep: "\r"}, // of progress
 		Show:     term.OptionsFor(os.Stdout, os.Getenv),
 		Progress: term.OptionsFor(os.Stderr, os.Getenv),
 		Now:      time.Now,

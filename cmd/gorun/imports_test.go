@@ -35,7 +35,7 @@ const mayImport = `
 	futex               column cpuset csrc experiment hint linux matrix measure placement result topology
 	gobench             column command experiment guardian hint input launch lazy matrix render/view result shell table units
 	guardian            child input linux subject
-	hint
+	hint                lazy
 	input               hint linux
 	journal             column cpuset hint input lazy matrix result
 	launch              child csrc hint input linux perf placement result shell sysfs topology
@@ -59,10 +59,10 @@ const mayImport = `
 	process/processtest child cpuset launch linux tests
 	render              catalog column cpuset experiment lazy render/chart render/term render/view result shell stats table topology units
 	render/chart        column render/term render/view result stats table units
-	render/rendertest   cpuset render/chart render/term result stats
+	render/rendertest   cpuset hint render/chart render/term result stats
 	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
-	report              apply column experiment input journal matrix render render/chart render/term render/view result shell table units web
+	report              apply column experiment hint input journal matrix render render/chart render/term render/view result shell table units web
 	result              hint lazy stats
 	run                 apply catalog cgroup child column cpuset experiment hint input journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint

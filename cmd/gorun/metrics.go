@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +66,7 @@ func writeMetrics(ctx context.Context, e env, dir output.Named) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if _, err := fmt.Fprintln(e.Stdout, filepath.Join(dir.Path, name)); err != nil {
+		if _, err := fmt.Fprintln(e.Stdout, hint.Plain(filepath.Join(dir.Path, name), "")); err != nil {
 			return err
 		}
 	}
@@ -78,7 +79,7 @@ func refuseOthers(ctx context.Context, dir output.Named, files map[string][]byte
 		path := filepath.Join(dir.Path, name)
 		text, err := input.Opener{}.ReadFile(ctx, path, input.List)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // writing has the error
 		case err != nil:
 			return hint.Usagef("%s: %w", dir, err)
 		case !bytes.Equal(text, files[name]):

@@ -117,6 +117,9 @@ func reported(err error, stderr string) error {
 // Said returns the error that a process has reported on its stderr, and its hint; "": none.
 func Said(stderr string) (said, way string) {
 	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "  ") {
+			continue // a further line of a message (hint.Printable)
+		}
 		line = strings.TrimSpace(line)
 		if text, found := strings.CutPrefix(line, errorPrefix); found {
 			said = text

@@ -9,6 +9,7 @@ import (
 
 	"gorun/internal/dedicate"
 	"gorun/internal/guardian"
+	"gorun/internal/hint"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
@@ -57,9 +58,9 @@ func (s *sampler) leftWarnings() []result.Warning {
 
 // dedicatedLines describes what was moved and what was left, for stderr.
 func dedicatedLines(d *result.Dedicated) string {
-	text := fmt.Sprintf("gorun: moved off CPU %d: %s\n", d.CPU, movedWords(d))
+	text := fmt.Sprintf("gorun: moved off CPU %d: %s\n", d.CPU, hint.Line(movedWords(d)))
 	if len(d.Left) > 0 {
-		text += fmt.Sprintf("gorun: not moved: %s\n", leftWords(d))
+		text += fmt.Sprintf("gorun: not moved: %s\n", hint.Line(leftWords(d)))
 	}
 	return text
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/hint"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 )
 
@@ -140,6 +142,35 @@ func TestHostileTexts(t *testing.T) {
 		}
 		if format == "slurm" || format == "kubernetes" {
 			assert.Equal(t, 1, strings.Count(text, "\n"), format)
+		}
+	}
+}
+
+// Whatever a document has for a text, a terminal gets only what can be printed, and a page only text.
+func TestHostileDocuments(t *testing.T) {
+	j := judgeDir(t, fleetOf(20, 20).slowed(3, "latency", 1.2).write(t), options())
+	soiled := rendertest.Soiled(t, j)
+	drawn := rendertest.Soiled(t, j)
+	for i := range drawn.Nodes {
+		drawn.Nodes[i].State = j.Nodes[i].State
+	}
+	require.NotEmpty(t, drawn.drawings())
+	rendertest.XML(t, term.Clean(drawn).drawings()[0].SVG)
+	run := recordedRun(t, "exec-placements")
+	hosts, err := JudgeHosts([]HostRun{onHost(t, run, "a"), onHost(t, run, "b"), onHost(t, run, "c")})
+	require.NoError(t, err)
+	for name, d := range map[string]document{"all": soiled, "drawn": drawn, "hosts": rendertest.Soiled(t, hosts)} {
+		for _, format := range Formats() {
+			var page strings.Builder
+			if err := Show(&page, d, format, term.Options{}); err != nil {
+				continue // not of such documents
+			}
+			if format == "html" {
+				rendertest.Page(t, page.String())
+				continue
+			}
+			safe := string(hint.Escape([]byte(page.String()))) // as stdout does
+			assert.False(t, strings.ContainsFunc(safe, func(r rune) bool { return hint.Acts(r) && r != '\n' }), "%s %s", name, format)
 		}
 	}
 }

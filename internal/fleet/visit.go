@@ -186,7 +186,7 @@ func unwritable(path string, err error) error {
 func (f *visitFile) write(line Line) error {
 	text, err := json.Marshal(line)
 	if err == nil {
-		_, err = f.file.Write(append(text, '\n'))
+		_, err = f.file.Write(append(hint.Escape(text), '\n'))
 	}
 	return f.failed(err)
 }

@@ -68,7 +68,7 @@ func TestFlag(t *testing.T) {
 
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain, κόσμε 😀\nand more":  "plain, κόσμε 😀\nand more",
+		"plain, κόσμε 😀\nand more":  "plain, κόσμε 😀\n  and more",
 		"\x1b[2J\a\r\t\u202e\u009b": `\x1b[2J\a\r\t\u202e\u009b`,
 		"it's \"quoted\"":           `it's "quoted"`,
 		"a " + strings.Repeat("x", 1000) + " z": "a " + strings.Repeat("x", 150) + "… (1000 bytes) …" +

@@ -51,7 +51,8 @@ func Word(text string) string {
 }
 
 // Printable returns a message that is safe to show on a terminal: characters that cannot be printed are escaped as in
-// Go, so that they cannot move the cursor or change colours, and the middle of a long word or message is left out.
+// Go, so that they cannot move the cursor or change colours, the middle of a long word or message is left out, and its further lines
+// are indented, so that none looks like a message of its own.
 func Printable(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {
@@ -59,9 +60,12 @@ func Printable(text string) string {
 	}
 	var b strings.Builder
 	for _, r := range cut(strings.Join(words, " "), mostMessage) {
-		if r == '\n' || unicode.IsPrint(r) {
+		switch {
+		case r == '\n':
+			b.WriteString("\n  ")
+		case unicode.IsPrint(r):
 			b.WriteRune(r)
-		} else {
+		default:
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		}
 	}

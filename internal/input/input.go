@@ -57,7 +57,7 @@ func (o Opener) Open(ctx context.Context, path string, most int64) (*File, error
 		err = o.refused(info)
 	}
 	if err != nil {
-		return nil, failed(path, err)
+		return nil, failed("open", path, err)
 	}
 	file, err := openNow(path)
 	if err != nil {
@@ -74,7 +74,8 @@ func (o Opener) Open(ctx context.Context, path string, most int64) (*File, error
 		err = o.await(ctx, file, info)
 	}
 	if err != nil {
-		return nil, failed(path, errors.Join(err, file.Close()))
+		file.Close()
+		return nil, failed("open", path, err)
 	}
 	return f, nil
 }
@@ -93,7 +94,8 @@ func (o Opener) Handed(ctx context.Context, path string) (*os.File, error) {
 		err = control(file, func(fd uintptr) error { return syscall.SetNonblock(int(fd), false) }) // the command expects a blocking one
 	}
 	if err != nil {
-		return nil, failed(path, errors.Join(err, file.Close()))
+		file.Close()
+		return nil, failed("open", path, err)
 	}
 	return file, nil
 }
@@ -169,7 +171,7 @@ func (f *File) Read(p []byte) (n int, err error) {
 		}
 		ready, err := readable(f.file)
 		if err != nil {
-			return 0, failed(f.file.Name(), err)
+			return 0, failed("read", f.file.Name(), err)
 		}
 		if !ready {
 			continue
@@ -180,11 +182,11 @@ func (f *File) Read(p []byte) (n int, err error) {
 		}
 		switch {
 		case err != nil:
-			return 0, failed(f.file.Name(), err)
+			return 0, failed("read", f.file.Name(), err)
 		case n == 0 && len(p) > 0:
 			return 0, io.EOF
 		case int64(n) > f.left:
-			return 0, failed(f.file.Name(), f.tooLarge())
+			return 0, failed("read", f.file.Name(), f.tooLarge())
 		}
 		f.left -= int64(n)
 		return n, nil
@@ -230,11 +232,11 @@ func (f *File) tooLarge() error {
 	return hint.With(fmt.Errorf("is larger than %d MiB, the most that gorun reads of it", f.most>>20), "is it the file that you meant?")
 }
 
-func failed(path string, err error) error {
+func failed(op, path string, err error) error {
 	if of := new(fs.PathError); errors.As(err, &of) {
-		return err
+		err = of.Err
 	}
-	return &fs.PathError{Op: "read", Path: path, Err: err}
+	return &fs.PathError{Op: op, Path: path, Err: err}
 }
 
 // ReadFile reads a whole file of at most a number of bytes, as Open opens it.

@@ -2,15 +2,20 @@ package journal
 
 import (
 	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/hint"
+	"gorun/internal/input"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -196,4 +201,38 @@ func TestReadJSON(t *testing.T) {
 		require.ErrorContains(t, err, c.want, name)
 		assert.True(t, name == "no run" || hint.Of(err) != "", name)
 	}
+}
+
+// A file is read once, so that it may be a pipe: the journal, or the run that --format json printed.
+func TestReadRun(t *testing.T) {
+	journal := text(t, plain(t, 4))
+	want := reads(t, journal)
+	var printed strings.Builder
+	require.NoError(t, render.JSON(&printed, want.Run, term.Options{}))
+	for _, content := range []string{string(journal), printed.String()} {
+		path := filepath.Join(t.TempDir(), "fifo")
+		require.NoError(t, syscall.Mkfifo(path, 0o600))
+		go func() { _ = os.WriteFile(path, []byte(content), 0o600) }() // it waits for the reader
+		rec, run, err := ReadRun(t.Context(), input.Opener{Named: io.Discard}, path, experiments.Known)
+		require.NoError(t, err)
+		assert.Equal(t, content == printed.String(), rec == nil)
+		if rec != nil {
+			run = rec.Run
+		}
+		assert.Len(t, run.Samples, len(want.Run.Samples))
+	}
+	sparse := journalPath(t)
+	require.NoError(t, os.WriteFile(sparse, nil, 0o600))
+	require.NoError(t, os.Truncate(sparse, 1<<40))
+	_, _, err := ReadRun(t.Context(), input.Opener{}, sparse, experiments.Known)
+	require.ErrorContains(t, err, "it is a binary file; it is larger than 256 MiB")
+}
+
+// A line has no character that acts, and its values come back as they were.
+func TestHostileLine(t *testing.T) {
+	name := "a\x1b[31m\u009b\u2028\u202e\u007f\n"
+	line, err := Marshal(result.Line{Header: &result.Run{Schema: result.Schema, Experiment: name}})
+	require.NoError(t, err)
+	assert.False(t, strings.ContainsFunc(strings.TrimSuffix(string(line), "\n"), hint.Acts), "%q", line)
+	assert.Equal(t, name, reads(t, line).Run.Experiment)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"gorun/internal/hint"
 	"gorun/internal/lazy"
 	"gorun/internal/result"
 )
@@ -19,7 +20,7 @@ func Marshal(line result.Line) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sealed(text), nil
+	return sealed(hint.Escape(text)), nil
 }
 
 // sealed returns the JSON of a line with its checksum and its end.

@@ -67,7 +67,7 @@ func ReadRun(ctx context.Context, files input.Opener, path string, columns Colum
 	in := bufio.NewReaderSize(file, headBytes)
 	if rec, err = read(in, columns); err != nil {
 		if limit := file.Limit(input.Document); limit != nil {
-			err = errors.Join(err, limit)
+			err = fmt.Errorf("%w; it %w", err, limit)
 		} else {
 			run, err = readJSON(in, columns, err) // of a document, no line was read
 		}

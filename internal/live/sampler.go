@@ -445,7 +445,7 @@ func (s *sampler) putBack() (notes []string, err error) {
 func (s *sampler) Close() error {
 	notes, err := s.putBack()
 	for _, note := range notes {
-		fmt.Fprintln(os.Stderr, "gorun: the program is put back:", note)
+		fmt.Fprintln(os.Stderr, "gorun: the program is put back:", hint.Line(note))
 	}
 	if s.endpoint != nil {
 		s.endpoint.Close()

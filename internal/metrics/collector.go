@@ -6,7 +6,6 @@
 package metrics
 
 import (
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,7 +73,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 		f.figures(r, func(figure float64, labels ...string) {
 			for i := range labels {
-				labels[i] = strings.ToValidUTF8(labels[i], "\uFFFD") // others are no labels
+				labels[i] = plain(labels[i])
 			}
 			out <- prometheus.MustNewConstMetric(desc, kind, figure, labels...)
 		})

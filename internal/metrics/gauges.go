@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
+
+	"gorun/internal/hint"
 )
 
 // Metric is a gauge outside a run.
@@ -21,6 +23,9 @@ type Point struct {
 	Value  float64
 }
 
+// plain returns the value of a label, in which the format itself escapes line ends.
+func plain(label string) string { return hint.Plain(label, "\n") }
+
 // WriteGauges writes metrics in the text exposition format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 func WriteGauges(w io.Writer, gauges []Metric) error {
@@ -31,7 +36,11 @@ func WriteGauges(w io.Writer, gauges []Metric) error {
 			return err
 		}
 		for _, p := range g.Points {
-			vector.WithLabelValues(p.Labels...).Set(p.Value)
+			labels := make([]string, len(p.Labels))
+			for i, text := range p.Labels {
+				labels[i] = plain(text)
+			}
+			vector.WithLabelValues(labels...).Set(p.Value)
 		}
 	}
 	return writeText(w, registry)

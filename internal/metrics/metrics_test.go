@@ -153,8 +153,8 @@ func TestSeriesAreBounded(t *testing.T) {
 // A cell's name is the user's.
 func TestCellNamesOfAnyBytes(t *testing.T) {
 	live := fixedLive()
-	live.Interim.Cells[1].Name = "\xff\"\n{}"
-	assert.Contains(t, exposition(t, NewExporter(func() result.Live { return live }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\"")
+	live.Interim.Cells[1].Name = "\xff\"\n{}\x1b\u009b\u202e"
+	assert.Contains(t, exposition(t, NewExporter(func() result.Live { return live }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\\\\u001b\\\\u009b\\\\u202e\"")
 }
 
 // Both kinds of buckets equal those that the client itself makes of the same durations.

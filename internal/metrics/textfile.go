@@ -26,7 +26,7 @@ type Textfile struct {
 func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
 	labels := prometheus.Labels{}
 	if run := e.collector.info.Run; run != "" {
-		labels[runLabel] = run
+		labels[runLabel] = plain(run)
 	}
 	run := prometheus.NewRegistry()
 	prometheus.WrapRegistererWith(labels, run).MustRegister(e.collector)

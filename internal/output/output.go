@@ -294,7 +294,7 @@ func (n Named) refused(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return hint.Usagef("%s: %w", n, hint.With(bare(err), "name a file that you may write, in a directory that exists"))
+	return hint.Usagef("%s: %w", n, hint.With(bare(err), cmp.Or(hint.Of(err), "name a file that you may write, in a directory that exists")))
 }
 
 // bare returns an error without its path, which Named has.
@@ -314,7 +314,7 @@ func (f *File) Write(write func(io.Writer) error) error {
 	if err := write(&content); err != nil {
 		return err
 	}
-	return f.Failed(f.store(content.Bytes()))
+	return f.Failed(f.store(hint.Escape(content.Bytes())))
 }
 
 // Failed returns the error of writing an output with its flag; nil stays nil.

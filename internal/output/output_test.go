@@ -348,7 +348,7 @@ func TestStalledReader(t *testing.T) {
 func TestStdout(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	out := &Stdout{file: w}
+	out := newStdout(w)
 	require.NoError(t, Check(out))
 	_, err = io.WriteString(out, "x")
 	require.NoError(t, err)
@@ -370,7 +370,7 @@ func TestStdout(t *testing.T) {
 	require.NoError(t, w.Close())
 
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
-		out := &Stdout{file: full}
+		out := newStdout(full)
 		require.EqualError(t, Check(out), "cannot write to stdout: no space left on device")
 		require.NoError(t, full.Close())
 	}
@@ -382,7 +382,7 @@ func TestPathOfStdout(t *testing.T) {
 	file, err := os.Create(path)
 	require.NoError(t, err)
 	defer file.Close()
-	o := Opener{Stdout: &Stdout{file: file}}
+	o := Opener{Stdout: newStdout(file)}
 	assert.True(t, o.IsStdout(Named{"svg", path}))
 	assert.True(t, o.IsStdout(Named{"svg", "-"}))
 	assert.False(t, o.IsStdout(Named{"svg", path + "2"}))
@@ -436,7 +436,7 @@ func TestPlanted(t *testing.T) {
 			require.Error(t, err, name)
 			if !errors.Is(err, os.ErrPermission) { // the kernel's own rule for links (fs.protected_symlinks)
 				require.ErrorContains(t, err, "belongs to another user, in a directory where everyone may make files", name)
-				require.NotEmpty(t, hint.Of(err))
+				require.Equal(t, "name a file in a directory of your own", hint.Of(err))
 			}
 		}
 	}
@@ -492,4 +492,19 @@ func TestHanded(t *testing.T) {
 		assert.Zero(t, flags&(syscall.O_NONBLOCK|syscall.O_APPEND), path)
 		require.NoError(t, file.Close())
 	}
+}
+
+// What is written acts on no terminal, wherever it goes.
+func TestEscaped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, open(t, path).Write(text("\x1b]0;\u009b\u202e\n")))
+	const safe = `\u001b]0;\u009b\u202e` + "\n"
+	assert.Equal(t, safe, content(t, path))
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	_, err = io.WriteString(newStdout(w), "\x1b]0;\u009b\u202e\n")
+	require.NoError(t, errors.Join(err, w.Close()))
+	got, err := io.ReadAll(r)
+	require.NoError(t, errors.Join(err, r.Close()))
+	assert.Equal(t, safe, string(got))
 }

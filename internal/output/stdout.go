@@ -14,6 +14,7 @@ import (
 // Stdout is standard output. It keeps its first error, since some writers, such as a command's help, ignore errors.
 type Stdout struct {
 	file *os.File
+	safe hint.Escaper // writes to the file
 	mu   sync.Mutex
 	err  error
 }
@@ -22,9 +23,11 @@ type Stdout struct {
 // is not reported.
 var ErrNoReader = errors.New("nobody reads it")
 
+func newStdout(file *os.File) *Stdout { return &Stdout{file: file, safe: hint.Escaper{W: file}} }
+
 // NewStdout returns the standard output of this process.
 func NewStdout() *Stdout {
-	s := &Stdout{file: os.Stdout}
+	s := newStdout(os.Stdout)
 	if closedAtStart() {
 		s.err = hint.With(errors.New("stdout is closed"), "redirect it to a file or to /dev/null")
 	}
@@ -38,7 +41,7 @@ func (s *Stdout) Write(p []byte) (n int, err error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	n, err = s.file.Write(p)
+	n, err = s.safe.Write(p)
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		s.err = fmt.Errorf("stdout: %w", ErrNoReader)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"gorun/internal/hint"
 	"gorun/internal/input"
 	"gorun/internal/web"
 )
@@ -67,7 +68,7 @@ func (s *Served) current(ctx context.Context) ([]byte, error) {
 	if err := Write(&page, inputs, options); err != nil {
 		return nil, err
 	}
-	s.page, s.version = page.Bytes(), version
+	s.page, s.version = hint.Escape(page.Bytes()), version
 	return s.page, nil
 }
 
@@ -89,7 +90,7 @@ func answer(w http.ResponseWriter, kind string, body []byte, err error) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, hint.Printable(err.Error()), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", kind+"; charset=utf-8")

@@ -387,10 +387,7 @@ func TestViewsOfHostileRuns(t *testing.T) {
 			}
 			in := Input{File: rendertest.Hostile, Run: run}
 			page := written(t, in, in)
-			assert.Equal(t, 1, strings.Count(page, "<script"))
-			for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
-				assert.NotContains(t, page, bad)
-			}
+			rendertest.Page(t, page)
 		}
 	})
 }

@@ -193,7 +193,7 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	unkept := s.endJournal(o)
 	s.env.Views.Derive(s.run)
 	if s.run.Gate = o.failOn.Gate(s.run); s.run.Gate != nil {
-		fmt.Fprintln(s.env.Stderr, s.run.Gate)
+		fmt.Fprintln(s.env.Stderr, hint.Line(s.run.Gate.String()))
 	}
 	err := s.showResult(o)
 	if err != nil && unkept == nil && s.journal.Regular() {

@@ -84,7 +84,7 @@ func CPUStrip(all []view.Measured) (Drawing, bool) {
 		h.Label = func(_, n int) string { return "CPU " + strconv.Itoa(cpus[n]) }
 		drawn[i] = row{
 			r.Name, fmt.Sprintf("%.2f of %d CPUs busy", sum, len(busy[i])),
-			fmt.Sprintf(`<g transform="translate(0 %d)">`+"\n%s</g>\n", rowNames, svgCells(h, scale, cell, lowRow)),
+			mark(`<g transform="translate(0 %d)">`+"\n%s</g>\n", rowNames, svgCells(h, scale, cell, lowRow)),
 		}
 	}
 	numbers := Axis{At: func(n float64) float64 { return (n + 0.5) * cell }}

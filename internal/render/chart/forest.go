@@ -3,7 +3,6 @@ package chart
 import (
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"slices"
@@ -196,7 +195,7 @@ func forestSVG(f Drawing, run *result.Run, cells []string, ratios [][]ratio) str
 	tall := rowNames + len(drawn)*forestMark + 4
 	from, to := inside(axis.At(band.Lo)), inside(axis.At(band.Hi))
 	const top = rowNames - 3
-	ground := axis.grid(tall) + fmt.Sprintf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" opacity=".12"/>`+
+	ground := axis.grid(tall) + mark(`<rect x="%.1f" y="%d" width="%.1f" height="%d" opacity=".12"/>`+
 		`<path d="M%.1f %[2]dv%[4]d" stroke="currentColor" stroke-width="1.5"/>`+"\n", from, top, to-from, tall-top, axis.At(1))
 	rows := make([]row, len(cells))
 	for i, name := range cells {
@@ -210,7 +209,7 @@ func forestSVG(f Drawing, run *result.Run, cells []string, ratios [][]ratio) str
 			}
 		}
 	}
-	below := axis.labels(ratioText) + fmt.Sprintf(`<text y="32">← %s</text><text x="%d" y="32" text-anchor="end">%s →</text>`,
+	below := axis.labels(ratioText) + mark(`<text y="32">← %s</text><text x="%d" y="32" text-anchor="end">%s →</text>`,
 		ends.less, innerWidth, ends.more)
 	return drawRows(f, legend, rows, tall, below, 46)
 }
@@ -222,34 +221,34 @@ var shapes = [...]string{
 }
 
 // svgMark is the shape around a point. Its ink is that of the verdict.
-func svgMark(k int, x float64, y int) string {
-	return fmt.Sprintf(`<path d="M%.1f %dm%s"/>`, x, y, shapes[k%len(shapes)])
+func svgMark(k int, x float64, y int) Markup {
+	return mark(`<path d="M%.1f %dm%s"/>`, x, y, shapes[k%len(shapes)])
 }
 
 // svgRatio draws an interval, with an arrow where it goes on outside, and the ratio as the mark of that place. An interval that is not
 // bounded, or that goes on outside at both ends, is words: a line along the whole axis would say nothing.
-func svgRatio(axis Axis, r ratio, k, y int) string {
+func svgRatio(axis Axis, r ratio, k, y int) Markup {
 	ink := "same"
 	if r.tone != "" {
 		ink = string(r.tone)
 	}
-	title := html.EscapeString(r.of) + ": " + r.words
-	from, to, arrows := axis.At(r.Lo), axis.At(r.Hi), ""
+	title := r.of + ": " + r.words
+	from, to, arrows := axis.At(r.Lo), axis.At(r.Hi), Markup("")
 	if !r.Bounded() || from < 0 && to > innerWidth {
 		x, anchor, beside := inside(axis.At(r.Ratio)), "start", 8.0
 		if x > innerWidth/2 {
 			anchor, beside = "end", -8
 		}
-		return fmt.Sprintf(`<g class="%s"><title>%s</title>%s<text x="%.1f" y="%d" font-size="10" stroke="none" text-anchor="%s">%s</text></g>`+
+		return mark(`<g class="%s"><title>%s</title>%s<text x="%.1f" y="%d" font-size="10" stroke="none" text-anchor="%s">%s</text></g>`+
 			"\n", ink, title, svgMark(k, x, y), x+beside, y+4, anchor, r.words)
 	}
 	if from < 0 {
-		arrows += fmt.Sprintf(`<path d="M0 %dl7-4v8z"/>`, y)
+		arrows += mark(`<path d="M0 %dl7-4v8z"/>`, y)
 	}
 	if to > innerWidth {
-		arrows += fmt.Sprintf(`<path d="M%d %dl-7-4v8z"/>`, innerWidth, y)
+		arrows += mark(`<path d="M%d %dl-7-4v8z"/>`, innerWidth, y)
 	}
-	return fmt.Sprintf(`<g class="%s"><title>%s</title><path d="M%.1f %dH%.1f" stroke-width="2"/>%s%s</g>`+"\n",
+	return mark(`<g class="%s"><title>%s</title><path d="M%.1f %dH%.1f" stroke-width="2"/>%s%s</g>`+"\n",
 		ink, title, inside(from), y, inside(to), arrows, svgMark(k, inside(axis.At(r.Ratio)), y))
 }
 

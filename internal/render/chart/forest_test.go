@@ -12,7 +12,7 @@ import (
 
 // The ratios of a cell have marks of different shape, and the words of their figures.
 func TestRatiosDiffer(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[Markup]bool{}
 	for k := range shapes {
 		mark := svgMark(k, 0, 0)
 		assert.False(t, seen[mark], k)

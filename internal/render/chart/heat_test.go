@@ -124,7 +124,7 @@ func TestStrokesCoverTheCells(t *testing.T) {
 			cells[Shades[level].Web]++
 		}
 	}
-	for _, path := range strings.Split(svgCells(h, scale, 4, 4), "<path stroke=\"")[1:] {
+	for _, path := range strings.Split(string(svgCells(h, scale, 4, 4)), "<path stroke=\"")[1:] {
 		shade, strokes, _ := strings.Cut(path, `" d="`)
 		for _, stroke := range regexp.MustCompile(`h(\d+)`).FindAllStringSubmatch(strokes, -1) {
 			length, err := strconv.Atoi(stroke[1])

@@ -2,9 +2,7 @@ package chart
 
 import (
 	"fmt"
-	"html"
 	"slices"
-	"strings"
 
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -74,7 +72,7 @@ func SamplePanels(set view.SeriesSet) (Drawing, bool) {
 	for i, s := range drawn {
 		rows[i] = row{s.Name, medianText(s, plot.scale), plot.byTime.grid(samplesPanel-6) + plot.panel(s)}
 	}
-	below := plot.byTime.labels(tickText) + fmt.Sprintf(`<text x="%d" y="28" text-anchor="end">%s</text>`, innerWidth, unit)
+	below := plot.byTime.labels(tickText) + mark(`<text x="%d" y="28" text-anchor="end">%s</text>`, innerWidth, unit)
 	f.SVG = drawRows(f, plot.legend(drawn), rows, samplesPanel, below, 36)
 	return f, true
 }
@@ -139,7 +137,7 @@ func (plot samplesPlot) legend(drawn []view.Series) (items []legendItem) {
 			if slices.ContainsFunc(drawn, func(s view.Series) bool {
 				return slices.ContainsFunc(s.Points, func(p view.Point) bool { return kindOf(p) == n })
 			}) {
-				items = append(items, legendItem{kind.name, fmt.Sprintf(`<path class="%s" d="M0 0%s"/>`, kind.class, kind.path)})
+				items = append(items, legendItem{kind.name, mark(`<path class="%s" d="M0 0%s"/>`, kind.class, kind.path)})
 			}
 		}
 	}
@@ -147,37 +145,37 @@ func (plot samplesPlot) legend(drawn []view.Series) (items []legendItem) {
 }
 
 // panel is what is drawn of one series.
-func (plot samplesPlot) panel(s view.Series) string {
+func (plot samplesPlot) panel(s view.Series) Markup {
 	at := func(figure float64) float64 { return samplesTop + samplesTall - plot.figures.At(figure) }
-	var b strings.Builder
-	fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" opacity=".05"/>`, samplesLeft, samplesTop-3, innerWidth-samplesLeft,
+	var b pieces
+	b.add(`<rect x="%d" y="%d" width="%d" height="%d" opacity=".05"/>`, samplesLeft, samplesTop-3, innerWidth-samplesLeft,
 		samplesTall+6)
 	every := (len(plot.figures.Ticks) + 3) / 4 // there is room for four
 	for i, tick := range plot.figures.Ticks {
 		if i%every == 0 {
-			fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".12"/>`+
+			b.add(`<path d="M%d %.1fH%d" stroke="currentColor" opacity=".12"/>`+
 				`<text x="%d" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", samplesLeft, at(tick), innerWidth,
 				samplesLeft-5, at(tick)+4, plot.scale.Tick(tick))
 		}
 	}
 	if median, good := s.Median(); good {
-		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n",
+		b.add(`<path d="M%d %.1fH%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n",
 			samplesLeft, at(median), innerWidth, plot.scale.Text(median))
 	}
-	b.WriteString(plot.ended(s))
+	b.put(plot.ended(s))
 	if plot.most > 0 {
-		return b.String() + plot.merged(s, at)
+		return b.whole() + plot.merged(s, at)
 	}
 	for _, p := range s.Points {
 		kind := kinds[kindOf(p)]
-		fmt.Fprintf(&b, `<path class="%s" d="M%.1f %.1f%s"><title>sample %d: %s, %s</title></path>`+"\n", kind.class, plot.byTime.At(p.At),
-			at(p.Figure), kind.path, p.Index, plot.scale.Text(p.Figure), html.EscapeString(pointWords(p)))
+		b.add(`<path class="%s" d="M%.1f %.1f%s"><title>sample %d: %s, %s</title></path>`+"\n", kind.class, plot.byTime.At(p.At),
+			at(p.Figure), kind.path, p.Index, plot.scale.Text(p.Figure), pointWords(p))
 	}
-	return b.String()
+	return b.whole()
 }
 
 // ended marks the end of a series that other series go beyond.
-func (plot samplesPlot) ended(s view.Series) string {
+func (plot samplesPlot) ended(s view.Series) Markup {
 	if s.Ended == "" {
 		return ""
 	}
@@ -185,14 +183,14 @@ func (plot samplesPlot) ended(s view.Series) string {
 	if x > innerWidth-60 {
 		anchor, beside = "end", -4
 	}
-	return fmt.Sprintf(`<path d="M%.1f %dv%d" stroke="currentColor" stroke-dasharray="3 3"/><text x="%.1f" y="%d" font-size="11" `+
+	return mark(`<path d="M%.1f %dv%d" stroke="currentColor" stroke-dasharray="3 3"/><text x="%.1f" y="%d" font-size="11" `+
 		`text-anchor="%s">%s</text>`+"\n", x, samplesTop-3, samplesTall+6, x+beside, samplesTop+8, anchor, s.Ended)
 }
 
 // merged has a box for samples that follow each other and are not invalid.
-func (plot samplesPlot) merged(s view.Series, at func(figure float64) float64) string {
+func (plot samplesPlot) merged(s view.Series, at func(figure float64) float64) Markup {
 	points := slices.DeleteFunc(slices.Clone(s.Points), func(p view.Point) bool { return !p.Good() })
-	var b strings.Builder
+	var b pieces
 	for part := range slices.Chunk(points, max(1, (len(points)+plot.most-1)/plot.most)) {
 		figures := make([]float64, len(part))
 		for i, p := range part {
@@ -201,16 +199,16 @@ func (plot samplesPlot) merged(s view.Series, at func(figure float64) float64) s
 		slices.Sort(figures)
 		n := len(figures)
 		least, median, most := figures[0], stats.Median(figures), figures[n-1]
-		fmt.Fprintf(&b, `<g class="a"><title>%s: %s … %s, median %s</title>%s</g>`+"\n", units.Things(n, "sample"), plot.scale.Text(least),
+		b.add(`<g class="a"><title>%s: %s … %s, median %s</title>%s</g>`+"\n", units.Things(n, "sample"), plot.scale.Text(least),
 			plot.scale.Text(most), plot.scale.Text(median),
 			boxAt(plot.byTime.At(part[n/2].At), at(most), at(figures[3*(n-1)/4]), at(median), at(figures[(n-1)/4]), at(least)))
 	}
-	return b.String()
+	return b.whole()
 }
 
 // boxAt is a box with whiskers: the places of the greatest, of the ends of the box, of the median and of the least.
-func boxAt(x, most, high, median, low, least float64) string {
-	return fmt.Sprintf(`<path d="M%.1f %.1fV%.1f" opacity=".6"/><rect x="%.1f" y="%.1f" width="4" height="%.1f" stroke="none"/>`+
+func boxAt(x, most, high, median, low, least float64) Markup {
+	return mark(`<path d="M%.1f %.1fV%.1f" opacity=".6"/><rect x="%.1f" y="%.1f" width="4" height="%.1f" stroke="none"/>`+
 		`<path d="M%.1f %.1fh6" stroke="currentColor" stroke-width="1.5"/>`, x, most, least, x-2, high, max(1, low-high), x-3, median)
 }
 

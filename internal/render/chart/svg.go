@@ -1,8 +1,6 @@
 package chart
 
 import (
-	"fmt"
-	"html"
 	"math"
 	"strings"
 
@@ -25,22 +23,22 @@ var svgInks = svgInk("a", "--gorun-a", "#0072b2") + svgInk("b", "--gorun-b", "#e
 	svgInk(string(table.Doubt), "--doubt", "#9a6700") + svgInk(string(table.Faint), "--faint", "#6e7781") +
 	"<style>.gorun-svg .hollow{fill:none}</style>\n"
 
-func svgInk(class, property, colour string) string {
-	return fmt.Sprintf(`<style>.gorun-svg .%[1]s{fill:%[3]s;stroke:%[3]s;fill:var(%[2]s,%[3]s);stroke:var(%[2]s,%[3]s)}</style>`,
+func svgInk(class, property, colour string) Markup {
+	return mark(`<style>.gorun-svg .%[1]s{fill:%[3]s;stroke:%[3]s;fill:var(%[2]s,%[3]s);stroke:var(%[2]s,%[3]s)}</style>`,
 		class, property, colour)
 }
 
 // openSVG begins the element of a figure, and its heading. The ink follows the page, or the reader's light or dark
 // scheme. It need not fill a large screen.
-func openSVG(height int, f Drawing) string {
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 %d %d"`+
+func openSVG(height int, f Drawing) Markup {
+	return mark(`<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 %d %d"`+
 		` font-family="system-ui, sans-serif" font-size="12" color="#1f2328" fill="currentColor" style="width:100%%;max-width:640px">
 <title>%s</title>
 <desc>%s</desc>
 <style>.gorun-svg{color:var(--ink,#1f2328);color-scheme:light dark}`+
 		`@media screen and (prefers-color-scheme:dark){.gorun-svg{color:var(--ink,#e6edf3)}}</style>
 <text x="%d" y="22" font-size="15" font-weight="600">%s</text>
-`, svgWidth, height, html.EscapeString(f.Title), html.EscapeString(f.Description), margin, snipped(f.Title, innerWidth, svgLetter))
+`, svgWidth, height, f.Title, f.Description, margin, snipped(f.Title, innerWidth, svgLetter))
 }
 
 const (
@@ -54,15 +52,15 @@ const (
 )
 
 // Frame sets what is drawn, of so much height, below the heading and a note. The figure has its texts already.
-func Frame(f Drawing, note string, height int, drawn string) string {
-	return openSVG(svgHeading+svgNote+height, f) +
-		fmt.Sprintf(`<g font-size="11"><text x="%d" y="38" opacity=".8">%s</text><g transform="translate(0 %d)">`+
-			"\n%s</g></g>\n</svg>\n", margin, snipped(note, innerWidth, 6.2), svgHeading+svgNote, drawn)
+func Frame(f Drawing, note string, height int, drawn Markup) string {
+	return string(openSVG(svgHeading+svgNote+height, f) +
+		mark(`<g font-size="11"><text x="%d" y="38" opacity=".8">%s</text><g transform="translate(0 %d)">`+
+			"\n%s</g></g>\n</svg>\n", margin, snipped(note, innerWidth, 6.2), svgHeading+svgNote, drawn))
 }
 
 // snipped is a text that takes no more than a width.
 func snipped(s string, width, letter float64) string {
-	return html.EscapeString(term.Snip(s, int(width/letter)))
+	return term.Snip(s, int(width/letter))
 }
 
 // CPUModel is the processor's name, for the note of a figure.
@@ -81,7 +79,7 @@ func Drawable(figures ...float64) bool {
 
 // drawScale is a legend of the shades: a figure stands where one begins, and the last one where the last ends. Of a
 // single figure there is one shade. Of ratios, words say what the ends are.
-func drawScale(s heatScale, unit string, x, y int) string {
+func drawScale(s heatScale, unit string, x, y int) Markup {
 	const step = 36
 	shades := len(s.shades())
 	if !(s.hi > s.lo) {
@@ -95,22 +93,22 @@ func drawScale(s heatScale, unit string, x, y int) string {
 		}
 		longest = max(longest, len(labels[level]))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, snipped(unit, 44, 6))
+	var b pieces
+	b.add(`<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, snipped(unit, 44, 6))
 	for i := range max(1, shades) {
-		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, s.shades()[i].Web)
+		b.add(`<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, s.shades()[i].Web)
 	}
 	if s.ratios {
-		fmt.Fprintf(&b, `<path fill="none" stroke="currentColor" stroke-width=".5" opacity=".5" d="M%d %dh%dv10h-%[3]dz"/>`+
+		b.add(`<path fill="none" stroke="currentColor" stroke-width=".5" opacity=".5" d="M%d %dh%dv10h-%[3]dz"/>`+
 			`<g font-size="10"><text x="%[1]d" y="%[4]d">faster by 20%% or more</text><text x="%[5]d" y="%[4]d" text-anchor="middle">equal</text>`+
 			`<text x="%[6]d" y="%[4]d" text-anchor="end">slower by 25%% or more</text></g>`, x, y, shades*step, y+22, x+shades*step/2, x+shades*step)
 	}
-	b.WriteString(`<g font-size="10" text-anchor="middle">`)
+	b.put(`<g font-size="10" text-anchor="middle">`)
 	every := 1 + 6*longest/step
 	for i, label := range labels {
 		if i%every == 0 {
-			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, x+i*step, y+22, label)
+			b.add(`<text x="%d" y="%d">%s</text>`, x+i*step, y+22, label)
 		}
 	}
-	return b.String() + "</g>\n"
+	return b.whole() + "</g>\n"
 }

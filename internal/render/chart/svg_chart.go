@@ -2,9 +2,7 @@ package chart
 
 import (
 	"fmt"
-	"html"
 	"slices"
-	"strings"
 
 	"gorun/internal/units"
 )
@@ -24,10 +22,10 @@ var curveColours = [...]string{"#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc7
 
 var curveDashes = [...]string{"", "7 3", "2 3", "9 3 2 3"}
 
-func curveStyle(i int) string {
-	style := `stroke="` + curveColours[i%len(curveColours)] + `" stroke-width="2"`
+func curveStyle(i int) Markup {
+	style := mark(`stroke="%s" stroke-width="2"`, curveColours[i%len(curveColours)])
 	if dash := curveDashes[i/len(curveColours)%len(curveDashes)]; dash != "" {
-		style += ` stroke-dasharray="` + dash + `"`
+		style += mark(` stroke-dasharray="%s"`, dash)
 	}
 	return style
 }
@@ -67,11 +65,11 @@ var (
 )
 
 // DrawCurves draws panels of the same curves below each other, with one legend, and returns the height.
-func DrawCurves(panels []Panel, by abscissa, guides []Guide) (drawn string, height int) {
-	var b strings.Builder
+func DrawCurves(panels []Panel, by abscissa, guides []Guide) (drawn Markup, height int) {
+	var b pieces
 	for _, p := range panels {
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", panelLeft, height+panelAbove)
-		b.WriteString(svgPanel(p, by, guides) + "</g>\n")
+		b.add(`<g transform="translate(%d %d)">`+"\n", panelLeft, height+panelAbove)
+		b.put(svgPanel(p, by, guides) + "</g>\n")
 		height += panelAbove + panelHeight + panelBelow
 	}
 	legend := make([]legendItem, len(panels[0].Curves))
@@ -79,12 +77,12 @@ func DrawCurves(panels []Panel, by abscissa, guides []Guide) (drawn string, heig
 		legend[i] = legendItem{c.Name, `<path d="M-11 0h22" fill="none" ` + curveStyle(i) + "/>"}
 	}
 	marks, tall := drawLegend(legend)
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", margin, height+12, marks)
-	return b.String(), height + tall + 8
+	b.add(`<g transform="translate(%d %d)">`+"\n%s</g>\n", margin, height+12, marks)
+	return b.whole(), height + tall + 8
 }
 
 // svgPanel draws the axes, the guides and the curves.
-func svgPanel(p Panel, by abscissa, guides []Guide) string {
+func svgPanel(p Panel, by abscissa, guides []Guide) Markup {
 	var xs, ys []float64
 	for _, c := range p.Curves {
 		for _, point := range c.Points {
@@ -94,20 +92,19 @@ func svgPanel(p Panel, by abscissa, guides []Guide) string {
 	least, most := slices.Min(xs), slices.Max(xs)
 	xAxis, yAxis := by.axis(least, most, panelWidth), axisOf(ys, panelHeight)
 	down := func(y float64) float64 { return panelHeight - yAxis.At(y) }
-	var b strings.Builder
-	fmt.Fprintf(&b, `<text x="%d" y="-10" font-weight="600">%s</text>`+"\n", margin-panelLeft,
-		html.EscapeString(p.Title))
+	var b pieces
+	b.add(`<text x="%d" y="-10" font-weight="600">%s</text>`+"\n", margin-panelLeft, p.Title)
 	for _, tick := range yAxis.Ticks {
-		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".15"/><text x="-7" y="%.1f" text-anchor="end">`+
+		b.add(`<path d="M0 %.1fh%d" stroke="currentColor" opacity=".15"/><text x="-7" y="%.1f" text-anchor="end">`+
 			"%s</text>\n", down(tick), panelWidth, down(tick)+4, tickText(tick))
 	}
 	for _, tick := range xAxis.Ticks {
-		fmt.Fprintf(&b, `<path d="M%.1f %dv4" stroke="currentColor"/>`+
+		b.add(`<path d="M%.1f %dv4" stroke="currentColor"/>`+
 			`<text x="%.1[1]f" y="%[3]d" text-anchor="middle">%[4]s</text>`+"\n", xAxis.At(tick), panelHeight, panelHeight+17,
 			by.text(tick))
 	}
-	fmt.Fprintf(&b, `<path d="M0 %dh%d" stroke="currentColor"/><text x="%[2]d" y="%[3]d" text-anchor="end">%[4]s</text>`+
-		"\n", panelHeight, panelWidth, panelHeight+31, html.EscapeString(by.title))
+	b.add(`<path d="M0 %dh%d" stroke="currentColor"/><text x="%[2]d" y="%[3]d" text-anchor="end">%[4]s</text>`+
+		"\n", panelHeight, panelWidth, panelHeight+31, by.title)
 	for _, m := range guides {
 		if m.X < least || m.X > most {
 			continue
@@ -116,12 +113,12 @@ func svgPanel(p Panel, by abscissa, guides []Guide) string {
 		if x > panelWidth-24 {
 			beside, anchor = -3, "end"
 		}
-		fmt.Fprintf(&b, `<g><title>%s</title><path d="M%.1f 0v%d" stroke="currentColor" stroke-dasharray="3 3"`+
-			` opacity=".6"/><text x="%.1f" y="11" text-anchor="%s">%s</text></g>`+"\n", html.EscapeString(m.About), x,
-			panelHeight, x+beside, anchor, html.EscapeString(m.Name))
+		b.add(`<g><title>%s</title><path d="M%.1f 0v%d" stroke="currentColor" stroke-dasharray="3 3"`+
+			` opacity=".6"/><text x="%.1f" y="11" text-anchor="%s">%s</text></g>`+"\n", m.About, x,
+			panelHeight, x+beside, anchor, m.Name)
 	}
 	for i, c := range p.Curves {
-		var path, ranges, dots strings.Builder
+		var path, ranges, dots pieces
 		for n, point := range c.Points {
 			x := xAxis.At(point.X)
 			command, over := "L", ""
@@ -130,18 +127,18 @@ func svgPanel(p Panel, by abscissa, guides []Guide) string {
 			}
 			if point.Least < point.Most {
 				over = fmt.Sprintf(" (%s … %s)", units.Digits(point.Least), units.Digits(point.Most))
-				fmt.Fprintf(&ranges, "M%.1f %.1fV%.1f", x, down(point.Least), down(point.Most))
+				ranges.add("M%.1f %.1fV%.1f", x, down(point.Least), down(point.Most))
 			}
-			fmt.Fprintf(&path, "%s%.1f %.1f", command, x, down(point.Y))
-			fmt.Fprintf(&dots, `<circle cx="%.1f" cy="%.1f" r="3"><title>%s, %s %s: %s %s%s</title></circle>`, x, down(point.Y),
-				html.EscapeString(c.Name), by.text(point.X), html.EscapeString(by.title), units.Digits(point.Y), p.Unit, over)
+			path.add("%s%.1f %.1f", command, x, down(point.Y))
+			dots.add(`<circle cx="%.1f" cy="%.1f" r="3"><title>%s, %s %s: %s %s%s</title></circle>`, x, down(point.Y),
+				c.Name, by.text(point.X), by.title, units.Digits(point.Y), p.Unit, over)
 		}
-		fmt.Fprintf(&b, `<path d="%s" fill="none" %s/>`, path.String(), curveStyle(i))
+		b.add(`<path d="%s" fill="none" %s/>`, path.whole(), curveStyle(i))
 		colour := curveColours[i%len(curveColours)]
-		if ranges.Len() > 0 {
-			fmt.Fprintf(&b, `<path d="%s" stroke="%s" stroke-width="5" opacity=".4"/>`, ranges.String(), colour)
+		if ranges.whole() != "" {
+			b.add(`<path d="%s" stroke="%s" stroke-width="5" opacity=".4"/>`, ranges.whole(), colour)
 		}
-		fmt.Fprintf(&b, `<g fill="%s">%s</g>`+"\n", colour, dots.String())
+		b.add(`<g fill="%s">%s</g>`+"\n", colour, dots.whole())
 	}
-	return b.String()
+	return b.whole()
 }

@@ -1,10 +1,8 @@
 package chart
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gorun/internal/render/view"
 	"gorun/internal/table"
@@ -61,34 +59,34 @@ func CellTimes(set view.SeriesSet) (Drawing, bool) {
 }
 
 // timesOf is the samples of one row.
-func timesOf(s view.Series, axis Axis, scale view.Scale, each bool) string {
+func timesOf(s view.Series, axis Axis, scale view.Scale, each bool) Markup {
 	d, n := s.Distribution()
 	if n == 0 {
 		return ""
 	}
 	const middle = rowNames + timesTall/2
-	var b strings.Builder
-	fmt.Fprintf(&b, `<g class="a"><title>%s to %s</title><path d="M%.1f %dH%.1f" stroke-width="2" opacity=".5"/></g>`,
+	var b pieces
+	b.add(`<g class="a"><title>%s to %s</title><path d="M%.1f %dH%.1f" stroke-width="2" opacity=".5"/></g>`,
 		scale.Text(d.Min), scale.Text(d.Max), axis.At(d.Min), middle, axis.At(d.Max))
 	if each {
-		b.WriteString(`<g class="a" stroke="none" opacity=".6">`)
+		b.put(`<g class="a" stroke="none" opacity=".6">`)
 		for _, p := range s.Points {
 			if p.Good() {
-				fmt.Fprintf(&b, `<circle cx="%.1f" cy="%d" r="3"/>`, axis.At(p.Figure), middle)
+				b.add(`<circle cx="%.1f" cy="%d" r="3"/>`, axis.At(p.Figure), middle)
 			}
 		}
-		b.WriteString("</g>")
+		b.put("</g>")
 	} else {
-		b.WriteString(density(s, axis, middle))
+		b.put(density(s, axis, middle))
 	}
-	fmt.Fprintf(&b, `<path d="M%.1f %dv%d" stroke="currentColor" stroke-width="2.5"><title>median %s</title></path>`+"\n",
+	b.add(`<path d="M%.1f %dv%d" stroke="currentColor" stroke-width="2.5"><title>median %s</title></path>`+"\n",
 		axis.At(d.Median), rowNames, timesTall, scale.Text(d.Median))
-	return b.String()
+	return b.whole()
 }
 
 // density is a shape around the middle of a row, in steps. The step with the most samples is as tall as the row, and one with a single
 // sample can be seen.
-func density(s view.Series, axis Axis, middle int) string {
+func density(s view.Series, axis Axis, middle int) Markup {
 	counts := make([]int, innerWidth/timesBin+1)
 	for _, p := range s.Points {
 		if p.Good() {
@@ -96,11 +94,11 @@ func density(s view.Series, axis Axis, middle int) string {
 		}
 	}
 	most := float64(slices.Max(counts))
-	shape := ""
+	shape := Markup("")
 	for i, n := range counts {
 		if n > 0 {
 			half := max(1.5, timesTall/2*math.Sqrt(float64(n)/most))
-			shape += fmt.Sprintf("M%d %.1fh%dv%.1fh-%[3]dz", i*timesBin, float64(middle)-half, timesBin, 2*half)
+			shape += mark("M%d %.1fh%dv%.1fh-%[3]dz", i*timesBin, float64(middle)-half, timesBin, 2*half)
 		}
 	}
 	return `<path class="a" stroke="none" opacity=".8" d="` + shape + `"/>`

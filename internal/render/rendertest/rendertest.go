@@ -13,8 +13,10 @@ import (
 	"strings"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/hint"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -133,8 +135,46 @@ func soil(value any) any {
 // XML holds that a page begins with a well-formed element that needs nothing from outside.
 func XML(t require.TestingT, page string) {
 	require.NoError(t, xml.Unmarshal([]byte(page), &struct{ XMLName xml.Name }{}))
+	for tokens := xml.NewDecoder(strings.NewReader(page)); ; {
+		token, err := tokens.Token()
+		if err != nil {
+			break // as above, or text after the element
+		}
+		if of, is := token.(xml.StartElement); is && of.Name.Space == "http://www.w3.org/2000/svg" {
+			require.Contains(t, svgElements, " "+of.Name.Local+" ")
+		}
+	}
 	require.NotRegexp(t, `<(script|image|use|a)[\s>]|\s(id|href|onload)="`, page)
 }
+
+// Page holds that a page has the elements and attributes of gorun's own alone, whatever texts it shows: the one script, and nothing that
+// acts, that comes from outside or that leads there.
+func Page(t require.TestingT, page string) {
+	top, err := html.Parse(strings.NewReader(page))
+	require.NoError(t, err)
+	scripts := 0
+	for node := range top.Descendants() {
+		if node.Type != html.ElementNode {
+			continue
+		}
+		require.Contains(t, pageElements, " "+node.Data+" ")
+		if node.Data == "script" {
+			scripts++
+		}
+		for _, a := range node.Attr {
+			require.NotRegexp(t, `^(on.*|src|srcset|action|formaction|poster|xlink:href)$`, a.Key)
+			require.True(t, a.Key != "href" || a.Val == "data:," || strings.HasPrefix(a.Val, "#"), "%s=%q", a.Key, a.Val)
+			require.True(t, a.Key != "http-equiv" || a.Val == "Content-Security-Policy", "%s=%q", a.Key, a.Val)
+		}
+	}
+	require.Equal(t, 1, scripts)
+	require.False(t, strings.ContainsFunc(page, func(r rune) bool { return hint.Acts(r) && r != '\n' && r != '\t' }))
+}
+
+const pageElements = " html head meta link noscript title style body a header h1 h2 h3 p ul li b br span dl div dt dd nav main section table " +
+	"caption thead tbody tr th td figure figcaption details summary pre code footer script " + svgElements
+
+const svgElements = " svg title desc style text g path rect circle "
 
 var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
 
