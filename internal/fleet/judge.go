@@ -263,8 +263,8 @@ func (j *judge) warn(visits []visit) {
 	}
 }
 
-// units returns how the measures of a class are given that the battery does not have: in the unit and direction that most of its nodes
-// give. A measure of which as many nodes say something else is not judged, nor is one that a single node of several has.
+// units returns how the measures of a class are given whose names are not all in the battery: in the unit and direction that most of its
+// nodes give. A measure of which as many nodes say something else is not judged, nor is one that a single node of several has.
 func (j *judge) units() map[*classJudge]map[string]*measureInfo {
 	votes := map[*classJudge]map[string]map[string]*measureInfo{} // by measure, by node: the last is its vote
 	for i := range j.visits {
@@ -274,7 +274,7 @@ func (j *judge) units() map[*classJudge]map[string]*measureInfo {
 			continue
 		}
 		for _, f := range v.figures {
-			if row, _ := rowOf(f.of.name); row != nil {
+			if f.of.one {
 				continue
 			}
 			if votes[class] == nil {
@@ -359,7 +359,7 @@ func (j *judge) bet() {
 		slot, late := j.slotOf(v), j.Options.Settled.late(v, j.slotOf(v))
 		fresh := false
 		for _, f := range v.figures {
-			if row, _ := rowOf(f.of.name); row == nil && unknown[class][f.of.name] != f.of {
+			if !f.of.one && unknown[class][f.of.name] != f.of {
 				continue
 			}
 			m := class.measures[f.of.name]

@@ -35,7 +35,7 @@ func TestHypotheses(t *testing.T) {
 				return lines
 			}
 			for i := range 900 {
-				lines = append(lines, Line{Measure: &Measure{Name: fmt.Sprint("m", i), Unit: "ns", Better: result.Lower, Figure: 1}})
+				lines = append(lines, Line{Measure: &Measure{Name: fmt.Sprint("c2c-", i), Unit: "ns", Better: result.Lower, Figure: 1}})
 			}
 			return lines
 		}
@@ -44,7 +44,7 @@ func TestHypotheses(t *testing.T) {
 		assert.Equal(t, few, j.Few.Hypotheses, liars)
 		assert.Equal(t, map[string]string{"n7 latency": ""}, namesOfSlow(j), liars)
 		if liars == 1 {
-			assert.Equal(t, []string{"n0 has measures that no other node of its class has, which are not judged: m0, m1, m10, m100, m101, m102, m103 and 893 more"}, j.Warnings)
+			assert.Equal(t, []string{"n0 has measures that no other node of its class has, which are not judged: c2c-0, c2c-1, c2c-10, c2c-100, c2c-101, c2c-102, c2c-103 and 893 more"}, j.Warnings)
 			assert.Len(t, j.Classes[0].Measures, 2)
 		}
 	}

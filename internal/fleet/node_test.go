@@ -284,7 +284,7 @@ func TestUnwritable(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err := visitor(t, file).Visit(t.Context())
 	require.True(t, hint.IsUsage(err))
-	assert.EqualError(t, err, "--out: cannot make "+file+": not a directory")
+	assert.EqualError(t, err, "--out: cannot make "+file+"/n1/boot: not a directory")
 	assert.NotEmpty(t, hint.Of(err))
 }
 

@@ -61,6 +61,7 @@ type figure struct {
 type measureInfo struct {
 	name, unit string
 	higher     bool // is better
+	one        bool // of the few that every gorun like this one has
 }
 
 // better is the direction in which the measure is better.
@@ -357,7 +358,7 @@ func (r *reader) header(v *visit, text []byte) (err error) {
 	case v.node == "":
 		return errors.New("it does not lie in DIR/NODE/BOOT, where DIR is a directory that is named")
 	case !isName(v.node):
-		return fmt.Errorf("its folder %s has no name of a node: %s", hint.Word(v.node), nameRule)
+		return fmt.Errorf("its folder %s has no name of a node, which %s", hint.Word(v.node), nameRule)
 	case h.Node != v.node:
 		return fmt.Errorf("it lies in the folder of %s, and names %s as its node", v.node, hint.Word(h.Node))
 	}
@@ -383,8 +384,9 @@ func (r *reader) measure(v *visit, text []byte) error {
 	if !(m.Figure >= 1e-100 && m.Figure <= 1e100) || m.Name == "" {
 		return errors.New("a figure is a number above 0, from 1e-100 to 1e100, and has a name")
 	}
-	is := measureInfo{name: m.Name, unit: m.Unit, higher: m.Better == result.Higher}
-	if row, _ := rowOf(m.Name); row != nil && (is.unit != string(row.unit) || is.higher != row.rate) {
+	row, suffix := rowOf(m.Name)
+	is := measureInfo{name: m.Name, unit: m.Unit, higher: m.Better == result.Higher, one: row != nil && suffix == ""}
+	if row != nil && (is.unit != string(row.unit) || is.higher != row.rate) {
 		return fmt.Errorf("%s is in %s there, and the %s the better, instead of %s and %s", hint.Word(m.Name), hint.Word(m.Unit), is.better(), row.unit, row.better())
 	}
 	if len(v.figures) == mostItems {

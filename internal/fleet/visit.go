@@ -72,13 +72,13 @@ type End struct {
 // CheckNode returns an error if a name is none of a node.
 func CheckNode(name string) error {
 	if !isName(name) {
-		return hint.Flag("node", name, hint.With(errors.New("it is no name of a node: "+nameRule), "give --node another name"))
+		return hint.Flag("node", name, hint.With(errors.New("it names a directory below --out, and "+nameRule), "give --node another name"))
 	}
 	return nil
 }
 
 // nameRule says what isName allows.
-const nameRule = "it has letters, digits and . _ : % - only, begins with neither . nor -, and is not ALL"
+const nameRule = "has letters, digits and . _ : % - only, begins with neither . nor -, and is not ALL"
 
 // isName reports whether a text can be the name of a node. It names a folder, and is a word of lines that an administrator runs, in which
 // Slurm would take brackets, commas and ALL for many nodes, and kubectl a leading - for a flag.
@@ -105,12 +105,13 @@ type visitFile struct {
 // createFile creates the file of a visit that begins now, below a folder of folders, DIR/NODE/BOOT. Neither a lock nor a link is needed,
 // so that it can be on NFS. DIR is the user's choice; below it, others may write: a link there would lead the visit elsewhere.
 func createFile(dir, node, boot string, now time.Time) (*visitFile, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, unwritable(dir, err)
+	err := os.MkdirAll(dir, 0o777)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(dir)
 	}
-	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, unwritable(dir, err)
+		return nil, unwritable(filepath.Join(dir, node, boot), err)
 	}
 	for _, name := range []string{node, boot} {
 		dir = filepath.Join(dir, name)
