@@ -80,17 +80,6 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 	if err := run.KnownFormat(o.format, fleet.Formats()); err != nil {
 		return err
 	}
-	files, err := fleet.Files(o.paths)
-	if err != nil {
-		return err
-	}
-	if fleet.AreVisits(files) {
-		return o.judgeVisits(ctx, files)
-	}
-	return o.judgeHosts(files)
-}
-
-func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (err error) {
 	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: o.env.Now()}
 	if options.Since, err = parseSince(o.since, options.Now); err != nil {
 		return hint.Flag("since", o.since, err)
@@ -103,7 +92,15 @@ func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (er
 			return hint.Flag("settled", o.settled, err)
 		}
 	}
-	j := fleet.Judge(files, options)
+	j, journals, err := fleet.Judge(ctx, o.paths, options)
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil:
+		return err
+	case journals != nil:
+		return o.judgeHosts(journals)
+	}
 	j.Tool = tool()
 	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil {
 		return err
@@ -119,9 +116,9 @@ func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (er
 }
 
 // judgeHosts judges journals of one matrix from many hosts.
-func (o *fleetJudgeOptions) judgeHosts(files []string) error {
-	runs := make([]fleet.HostRun, len(files))
-	for i, file := range files {
+func (o *fleetJudgeOptions) judgeHosts(journals *fleet.Journals) error {
+	runs := make([]fleet.HostRun, len(journals.Files))
+	for i, file := range journals.Files {
 		in, err := report.Read(file, views)
 		if err != nil {
 			return err
@@ -133,6 +130,7 @@ func (o *fleetJudgeOptions) judgeHosts(files []string) error {
 		return err
 	}
 	h.Tool = tool()
+	h.Warned = append(h.Warned, journals.Left...)
 	return fleet.Show(o.env.Stdout, h, o.format, o.env.Show)
 }
 

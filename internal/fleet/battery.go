@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
+	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -20,6 +22,8 @@ type batteryRow struct {
 	name    string // of its measures: their prefix, if there are several
 	title   string // for people
 	meaning string
+	unit    column.Unit
+	rate    bool         // more is better
 	compute *computation // nil: an experiment measures it
 	// The experiment, its flags, and the column that is read.
 	experiment string
@@ -42,34 +46,42 @@ type part struct {
 var battery = [...]batteryRow{
 	{
 		name: "compute-one", title: "one CPU computes", meaning: "The time in which one CPU, while the others are idle, counts the primes up to 8,000.",
+		unit:    column.Seconds,
 		compute: &computation{repeats: 1}, split: eachCPU,
 	},
 	{
 		name: "compute-all", title: "all CPUs compute", meaning: "The time in which a CPU counts the primes up to 8,000 eight times, while all others do.",
+		unit:    column.Seconds,
 		compute: &computation{repeats: 8, together: true}, split: eachCPU,
 	},
 	{
 		name: "latency", title: "latency of memory", meaning: "The time of a read of a node's memory that depends on the one before, by a CPU of the node.",
+		unit:       column.Nanoseconds,
 		experiment: "memory", flags: []string{"--loaded", "--pauses", "none", "--accesses", "262144"}, column: "latency_ns", split: firstOfEachNode,
 	},
 	{
 		name: "loaded-latency", title: "latency under load", meaning: "The same time while all other CPUs of the node read.",
+		unit:       column.Nanoseconds,
 		experiment: "memory", flags: []string{"--loaded", "--pauses", "0", "--accesses", "262144"}, column: "latency_ns", split: eachNode(2),
 	},
 	{
 		name: "bandwidth", title: "bandwidth of memory", meaning: "The bytes that all CPUs together read and write in a second, by triad with non-temporal stores.",
+		unit: column.BytesPerSecond, rate: true,
 		experiment: "memory", flags: []string{"--op", "triad", "--stores", "nontemporal", "--on", "all"}, column: "bytes_per_second", split: whole,
 	},
 	{
 		name: "node-to-node", title: "bandwidth at distance", meaning: "The bytes that all CPUs of a node read from another node in a second.",
+		unit: column.BytesPerSecond, rate: true,
 		experiment: "memory", flags: []string{"--op", "read", "--on", "all", "--time", "50ms"}, column: "bytes_per_second", split: eachPairOfNodes,
 	},
 	{
 		name: "c2c", title: "cache line", meaning: "The time that a cache line takes from one CPU to another of this relation.",
+		unit:       column.Nanoseconds,
 		experiment: "c2c", flags: []string{"--pairs", "all"}, column: "ns", split: eachRelation,
 	},
 	{
 		name: "fetch-and-add", title: "fetch-and-add on one word", meaning: "The time of an atomic addition while all CPUs add to the same word.",
+		unit:       column.Nanoseconds,
 		experiment: "contend", flags: []string{"--op", "xadd", "--time", "50ms"}, column: "ns_per_op", split: whole,
 	},
 }
@@ -151,14 +163,31 @@ func Meanings() (all [][2]string) {
 	return all
 }
 
-// titleOf returns the title of a measure; its name if this gorun does not know it.
-func titleOf(name string) string {
-	for _, row := range battery {
-		if suffix, is := strings.CutPrefix(name, row.name); is && (suffix == "" || suffix[0] == '-') {
-			return strings.TrimSpace(row.title + " " + strings.TrimPrefix(suffix, "-"))
+// rowOf returns the row of a measure and what follows the row's name in it; nil if this gorun does not know the measure.
+func rowOf(name string) (row *batteryRow, suffix string) {
+	for i := range battery {
+		if suffix, is := strings.CutPrefix(name, battery[i].name); is && (suffix == "" || suffix[0] == '-') {
+			return &battery[i], strings.TrimPrefix(suffix, "-")
 		}
 	}
-	return name
+	return nil, ""
+}
+
+// titleOf returns the title of a measure; its name if this gorun does not know it.
+func titleOf(name string) string {
+	row, suffix := rowOf(name)
+	if row == nil {
+		return name
+	}
+	return strings.TrimSpace(row.title + " " + suffix)
+}
+
+// better is the direction in which the row's measures are better.
+func (r *batteryRow) better() string {
+	if r.rate {
+		return result.Higher
+	}
+	return result.Lower
 }
 
 // planned is a measure of a machine.

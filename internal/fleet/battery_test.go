@@ -34,8 +34,10 @@ func TestBatteryOnEveryMachine(t *testing.T) {
 			require.NoError(t, err, "%s: %s", name, planned.name)
 			assert.Len(t, cells, len(planned.parts))
 			assert.Positive(t, needs.Threads)
-			_, has := x.Columns.Find(planned.column)
-			assert.True(t, has, planned.column)
+			column, has := x.Columns.Find(planned.column)
+			require.True(t, has, planned.column)
+			assert.Equal(t, planned.unit, column.Unit, planned.name)
+			assert.Equal(t, planned.better(), string(column.Better), planned.name)
 			for _, p := range planned.parts {
 				assert.False(t, p.cpus.Minus(m.Allowed()).Len() > 0 || p.cpus.Empty(), "%s: %s has CPUs %s", name, planned.name, p.cpus)
 			}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -22,7 +24,7 @@ type Options struct {
 	Slot    time.Duration // nodes that are visited in the same slot of time are each other's peers
 	Since   time.Time     // earlier visits do not count; the zero time: all do
 	Now     time.Time     // slots that have not ended are not judged
-	Expect  []string      // nodes that should have reported
+	Expect  []string      // all nodes of the fleet, which should have reported; nil: those that have
 	Settled *Settled      // nil: no judgement was made before
 }
 
@@ -50,6 +52,7 @@ type judge struct {
 	visits  []visit // those that count, in the order of time
 	classes map[Alike]*classJudge
 	nodes   map[string]*nodeState
+	expect  map[string]bool
 }
 
 // nodeState is what is known of a node.
@@ -59,6 +62,8 @@ type nodeState struct {
 	visits int
 	lastAt time.Time
 	judged bool
+	// unexpected: it is not in --expect. Anyone who can write into the directory can make such nodes, so they are nobody's peers.
+	unexpected bool
 }
 
 // classJudge judges a class.
@@ -77,21 +82,65 @@ type measureJudge struct {
 	peers   *stats.Peers
 }
 
-// Judge judges the visits in files.
-func Judge(files []string, o Options) *Judgement {
+// Judge judges the visits in the paths. If more of the files there are other documents, such as journals, it returns these instead.
+func Judge(ctx context.Context, paths []string, o Options) (*Judgement, *Journals, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // most of what is read is kept
-	visits, warnings := readVisits(files)
-	j := &judge{Options: o, classes: map[Alike]*classJudge{}, nodes: map[string]*nodeState{}}
+	files, left, err := find(ctx, paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	visits, warnings, are := readVisits(ctx, files, o.Now)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if !are {
+		journals := &Journals{Left: left}
+		for _, file := range files {
+			journals.Files = append(journals.Files, file.Path)
+		}
+		return nil, journals, nil
+	}
+	return judgeRead(visits, append(left, warnings...), o), nil, nil
+}
+
+// judgeRead judges visits in the order of time.
+func judgeRead(visits []visit, warnings []string, o Options) *Judgement {
+	j := &judge{Options: o, classes: map[Alike]*classJudge{}, nodes: map[string]*nodeState{}, expect: map[string]bool{}}
+	for _, name := range o.Expect {
+		j.expect[name] = true
+	}
 	j.doc = Judgement{
 		Schema: result.Schema, Margin: o.Margin, FDR: o.FDR, Slot: o.Slot.Seconds(), States: map[State]int{}, Warnings: warnings,
 	}
+	visits, j.doc.Visits.Copies = withoutCopies(visits)
 	j.choose(visits)
 	j.bet()
 	j.name()
+	j.hold()
 	j.list()
 	j.settle()
-	j.doc.Settings, j.doc.Clocks = j.settings(), clocks(visits)
+	j.warn(visits)
+	j.doc.Settings, j.doc.Clocks = j.settings(), j.clocks(visits)
 	return &j.doc
+}
+
+// withoutCopies returns each visit of a folder once: a file may have been collected while the visit lasted, and again after it.
+func withoutCopies(visits []visit) (once []visit, copies int) {
+	type identity struct {
+		node, boot string
+		start      time.Time
+	}
+	seen := map[identity]int{}
+	for _, v := range visits {
+		is := identity{v.node, v.on.host.BootID, v.start.UTC()}
+		switch at, before := seen[is]; {
+		case !before:
+			seen[is], once = len(once), append(once, v)
+		case once[at].cut && !v.cut:
+			once[at] = v
+		}
+	}
+	return once, len(visits) - len(once)
 }
 
 // choose keeps the visits that count, and counts the others.
@@ -114,7 +163,7 @@ func (j *judge) choose(visits []visit) {
 		}
 		n := j.nodes[v.node]
 		if n == nil {
-			n = &nodeState{}
+			n = &nodeState{unexpected: len(j.expect) > 0 && !j.expect[v.node]}
 			j.nodes[v.node] = n
 		}
 		n.visits, n.last, n.lastAt = n.visits+1, v.on, v.start
@@ -124,6 +173,8 @@ func (j *judge) choose(visits []visit) {
 		}
 		n.class = j.classes[alike]
 		switch {
+		case n.unexpected:
+			count.Unexpected++
 		case v.start.After(j.Now):
 			count.Future++
 		case j.slotOf(v).Add(j.Slot).After(j.Now):
@@ -135,36 +186,168 @@ func (j *judge) choose(visits []visit) {
 		}
 	}
 	for name, n := range j.nodes {
-		n.class.nodes[name] = true
+		if !n.unexpected {
+			n.class.nodes[name] = true
+		}
 	}
 }
 
 // slotOf returns the beginning of a visit's slot.
 func (j *judge) slotOf(v *visit) time.Time { return v.start.Truncate(j.Slot) }
 
-// overlaps returns the visits, by their files, that were made on the same CPUs of one machine at once.
+// overlaps returns the visits, by their files, that one folder has of the same CPUs at once. Only of one folder: another node may write
+// any boot into its own.
 func overlaps(visits []visit) map[string]bool {
+	type machine struct{ node, boot string }
 	found := map[string]bool{}
-	open := map[string][]*visit{} // by boot; the visits are in the order of time
+	open := map[machine][]*visit{} // the visits are in the order of time
 	for i := range visits {
 		v := &visits[i]
 		if v.on.host.BootID == "" {
 			continue
 		}
-		still := slices.DeleteFunc(open[v.on.host.BootID], func(o *visit) bool { return !o.end.After(v.start) })
+		at := machine{v.node, v.on.host.BootID}
+		still := slices.DeleteFunc(open[at], func(o *visit) bool { return !o.end.After(v.start) })
 		for _, o := range still {
 			if !o.on.cpus.Intersect(v.on.cpus).Empty() {
 				found[o.path], found[v.path] = true, true
 			}
 		}
-		open[v.on.host.BootID] = append(still, v)
+		open[at] = append(still, v)
 	}
 	return found
 }
 
+// sameBoot returns the nodes that have a boot and CPUs in common, a list for each boot.
+func sameBoot(visits []visit) (all [][]string) {
+	cpus := map[string]map[string]cpuset.Set{} // by boot, by node
+	for i := range visits {
+		v := &visits[i]
+		boot := v.on.host.BootID
+		if boot == "" {
+			continue
+		}
+		if cpus[boot] == nil {
+			cpus[boot] = map[string]cpuset.Set{}
+		}
+		cpus[boot][v.node] = cpus[boot][v.node].Union(v.on.cpus)
+	}
+	for _, boot := range slices.Sorted(maps.Keys(cpus)) {
+		var taken cpuset.Set
+		shares := false
+		for _, of := range cpus[boot] {
+			shares = shares || !taken.Intersect(of).Empty()
+			taken = taken.Union(of)
+		}
+		if shares {
+			all = append(all, slices.Sorted(maps.Keys(cpus[boot])))
+		}
+	}
+	return all
+}
+
+// warn warns of nodes that are not as the others say.
+func (j *judge) warn(visits []visit) {
+	for _, nodes := range sameBoot(visits) {
+		j.doc.Warnings = append(j.doc.Warnings, fmt.Sprintf("%s report the same boot of one machine and the same CPUs: they share a machine, or "+
+			"one of them reports what is another's", named(nodes)))
+	}
+	var unexpected []string
+	for _, name := range slices.Sorted(maps.Keys(j.nodes)) {
+		if j.nodes[name].unexpected {
+			unexpected = append(unexpected, name)
+		}
+	}
+	if len(unexpected) > 0 {
+		j.doc.Warnings = append(j.doc.Warnings, fmt.Sprintf("not in --expect, and so not judged: %s", named(unexpected)))
+	}
+}
+
+// units returns how the measures of a class are given whose names are not all in the battery: in the unit and direction that most of its
+// nodes give. A measure of which as many nodes say something else is not judged, nor is one that a single node of several has.
+func (j *judge) units() map[*classJudge]map[string]*measureInfo {
+	votes := map[*classJudge]map[string]map[string]*measureInfo{} // by measure, by node: the last is its vote
+	for i := range j.visits {
+		v := &j.visits[i]
+		class := j.nodes[v.node].class
+		if v.on.alike != class.Alike {
+			continue
+		}
+		for _, f := range v.figures {
+			if f.of.one {
+				continue
+			}
+			if votes[class] == nil {
+				votes[class] = map[string]map[string]*measureInfo{}
+			}
+			if votes[class][f.of.name] == nil {
+				votes[class][f.of.name] = map[string]*measureInfo{}
+			}
+			votes[class][f.of.name][v.node] = f.of
+		}
+	}
+	most := map[*classJudge]map[string]*measureInfo{}
+	var ties []string
+	lone, other := map[string][]string{}, map[string][]string{} // measures by node
+	for class, measures := range votes {
+		most[class] = map[string]*measureInfo{}
+		for name, by := range measures {
+			winner := majority(by)
+			switch {
+			case len(by) == 1 && len(class.nodes) > 1:
+				for node := range by {
+					lone[node] = append(lone[node], name)
+				}
+				continue
+			case winner == nil:
+				ties = append(ties, name)
+				continue
+			}
+			most[class][name] = winner
+			for node, of := range by {
+				if of != winner {
+					other[node] = append(other[node], name)
+				}
+			}
+		}
+	}
+	warn := func(names []string, format string, args ...any) {
+		slices.Sort(names)
+		j.doc.Warnings = append(j.doc.Warnings, fmt.Sprintf(format, append(args, named(slices.Compact(names)))...))
+	}
+	for _, node := range slices.Sorted(maps.Keys(lone)) {
+		warn(lone[node], "%s has measures that no other node of its class has, which are not judged: %s", node)
+	}
+	for _, node := range slices.Sorted(maps.Keys(other)) {
+		warn(other[node], "%s has figures in another unit or direction than most nodes of its class, which are not judged: %s", node)
+	}
+	if len(ties) > 0 {
+		warn(ties, "nodes that are alike do not agree on the unit or direction of measures, which are not judged: %s")
+	}
+	return most
+}
+
+// majority returns what most nodes say of a measure; nil if as many say something else.
+func majority(by map[string]*measureInfo) (winner *measureInfo) {
+	votes := map[*measureInfo]int{}
+	for _, of := range by {
+		votes[of]++
+	}
+	most := 0
+	for of, n := range votes {
+		switch {
+		case n > most:
+			winner, most = of, n
+		case n == most:
+			winner = nil
+		}
+	}
+	return winner
+}
+
 // bet gives the figures to the judges of their measures, and settles the slots in the order of time.
 func (j *judge) bet() {
-	count := &j.doc.Visits
+	count, unknown := &j.doc.Visits, j.units()
 	for i := range j.visits {
 		v := &j.visits[i]
 		n := j.nodes[v.node]
@@ -176,6 +359,9 @@ func (j *judge) bet() {
 		slot, late := j.slotOf(v), j.Options.Settled.late(v, j.slotOf(v))
 		fresh := false
 		for _, f := range v.figures {
+			if !f.of.one && unknown[class][f.of.name] != f.of {
+				continue
+			}
 			m := class.measures[f.of.name]
 			if m == nil {
 				m = &measureJudge{
@@ -224,50 +410,62 @@ const mostNearest = 3
 
 // name names the slow nodes, and those that are nearest to being named.
 func (j *judge) name() {
+	j.doc.Family = j.nameOf(func(peers int) bool { return peers >= stats.EnoughPeers })
+	j.doc.Few = j.nameOf(func(peers int) bool { return 0 < peers && peers < stats.EnoughPeers })
+	slices.SortFunc(j.doc.Slow, func(a, b Slow) int {
+		return cmp.Or(cmp.Compare(b.Ratio, a.Ratio), strings.Compare(a.Node, b.Node), strings.Compare(a.Measure, b.Measure))
+	})
+	j.doc.Nearest = j.doc.Nearest[:min(len(j.doc.Nearest), mostNearest)]
+}
+
+// nameOf names the slow among the pairs of a node and a measure that had such a number of peers in a slot. A pair without any is no
+// hypothesis: what a node alone measures makes no other node harder to name.
+func (j *judge) nameOf(family func(peers int) bool) (f Family) {
 	var es []float64
 	var others []Standing // that are not named, but have won
 	for _, class := range j.classes {
-		j.doc.Hypotheses += len(class.nodes) * len(class.measures)
 		for _, m := range class.measures {
 			for node := range class.nodes {
-				es = append(es, m.peers.E(node))
+				if family(m.peers.Most(node)) {
+					es = append(es, m.peers.E(node))
+				}
 			}
 		}
 	}
-	j.doc.Needed = float64(j.doc.Hypotheses) / j.FDR
-	least := stats.Discoveries(es, j.doc.Hypotheses, j.FDR)
+	f = Family{Hypotheses: len(es), Needed: float64(len(es)) / j.FDR}
+	least := stats.Discoveries(es, f.Hypotheses, j.FDR)
+	var slow []Slow
 	for _, class := range j.sortedClasses() {
 		for _, name := range slices.Sorted(maps.Keys(class.measures)) {
 			m := class.measures[name]
 			for node := range class.nodes {
 				switch e := m.peers.E(node); {
+				case !family(m.peers.Most(node)):
 				case e >= least:
-					j.doc.Slow = append(j.doc.Slow, Slow{Standing: m.standing(class, node)})
+					slow = append(slow, Slow{Standing: m.standing(class, node)})
 				case e > 1:
 					others = append(others, Standing{Node: node, Measure: name, E: e})
 				}
 			}
 		}
 	}
-	claims := float64(len(j.doc.Slow))
-	for i := range j.doc.Slow {
-		s := &j.doc.Slow[i]
-		m := j.nodes[s.Node].class.measures[s.Measure]
+	claims := float64(len(slow))
+	for i := range slow {
+		s := &slow[i]
+		m := j.measure(s)
 		// Each end holds for those that are named as e-BH's claims do (e-BY: Xu, Wang and Ramdas, "Post-selection inference for
 		// e-value based confidence intervals", Electronic Journal of Statistics 18, 2024).
-		lo, hi := m.peers.Interval(s.Node, j.doc.Needed/claims)
+		lo, hi := m.peers.Interval(s.Node, f.Needed/claims)
 		s.Lo = max(lo, 1+j.Margin)
 		if !math.IsInf(hi, 1) {
 			s.Hi = &hi
 		}
 	}
-	slices.SortFunc(j.doc.Slow, func(a, b Slow) int {
-		return cmp.Or(cmp.Compare(b.Ratio, a.Ratio), strings.Compare(a.Node, b.Node), strings.Compare(a.Measure, b.Measure))
-	})
+	j.doc.Slow = append(j.doc.Slow, slow...)
 	slices.SortFunc(others, func(a, b Standing) int {
 		return cmp.Or(cmp.Compare(b.E, a.E), strings.Compare(a.Node, b.Node), strings.Compare(a.Measure, b.Measure))
 	})
-	needed := j.doc.Needed / (claims + 1)
+	needed := f.Needed / (claims + 1)
 	for _, s := range others[:min(len(others), mostNearest)] {
 		if s.E*s.E < needed { // an e-value grows by factors: this one has not come half of the way, as luck alone often does
 			break
@@ -275,6 +473,55 @@ func (j *judge) name() {
 		class := j.nodes[s.Node].class
 		m := class.measures[s.Measure]
 		j.doc.Nearest = append(j.doc.Nearest, Nearest{m.standing(class, s.Node), needed, m.peers.More(s.Node, needed)})
+	}
+	return f
+}
+
+// measure returns the judge of the measure in which a node is slow.
+func (j *judge) measure(s *Slow) *measureJudge { return j.nodes[s.Node].class.measures[s.Measure] }
+
+// hold finds the names that hold without any one other node, whatever that node reports of itself: without it as a peer, and without the
+// names that it has, of which more make others easier to name. Only these are certain enough for a line that drains a node.
+func (j *judge) hold() {
+	without := make([]map[string]float64, len(j.doc.Slow)) // e-values, by the node that is left out
+	leave := map[string]bool{}
+	for i := range j.doc.Slow {
+		s := &j.doc.Slow[i]
+		if s.Peers < stats.EnoughPeers {
+			s.Unsure = fmt.Sprintf("fewer than %d nodes like it were visited in the same slot, so that the false figures of one could make it look slow", stats.EnoughPeers)
+			continue
+		}
+		without[i] = j.measure(s).peers.Without(s.Node)
+		leave[s.Node] = true
+		for peer := range without[i] {
+			leave[peer] = true
+		}
+	}
+	rests := make([][]string, len(j.doc.Slow)) // the nodes without which a name does not hold
+	es := make([]float64, len(j.doc.Slow))
+	for _, node := range slices.Sorted(maps.Keys(leave)) {
+		for i := range j.doc.Slow {
+			s := &j.doc.Slow[i]
+			e, peer := without[i][node]
+			switch {
+			case without[i] == nil, s.Node == node:
+				e = 0
+			case !peer:
+				e = s.E
+			}
+			es[i] = e
+		}
+		least := stats.Discoveries(es, j.doc.Hypotheses, j.FDR)
+		for i := range j.doc.Slow {
+			if without[i] != nil && j.doc.Slow[i].Node != node && es[i] < least {
+				rests[i] = append(rests[i], node)
+			}
+		}
+	}
+	for i, nodes := range rests {
+		if len(nodes) > 0 {
+			j.doc.Slow[i].Unsure = "it is not certain without the figures of " + namedOr(nodes)
+		}
 	}
 }
 
@@ -285,7 +532,7 @@ func (m *measureJudge) standing(class *classJudge, node string) Standing {
 		parts[f.part]++
 	}
 	return Standing{
-		Node: node, Measure: m.of.name, Class: class.Name, E: m.peers.E(node), Ratio: m.peers.Ratio(node), Bets: m.peers.Bets(node),
+		Node: node, Measure: m.of.name, Class: class.Name, E: m.peers.E(node), Ratio: m.peers.Ratio(node), Bets: m.peers.Bets(node), Peers: m.peers.Most(node),
 		Unit: m.of.unit, Better: m.of.better(), Figure: m.median(node), Median: m.classMedian(), Part: mostOften(parts),
 	}
 }
@@ -359,7 +606,10 @@ func (j *judge) list() {
 		node := Node{Name: name, State: Silent, Visits: n.visits}
 		if n.visits > 0 {
 			node.State, node.Class, node.Last = Waiting, n.class.Name, n.lastAt.Format(time.RFC3339)
-			if n.judged {
+			switch {
+			case n.unexpected:
+				node.State = Unexpected
+			case n.judged:
 				node.State = NoPeers
 			}
 			for _, measure := range slices.Sorted(maps.Keys(n.class.measures)) {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func BenchmarkJudge(b *testing.B) {
 		return lines
 	}
 	dir := m.write(b)
-	files, err := Files([]string{dir})
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
 	require.NoError(b, err)
 	for b.Loop() {
 		begun := time.Now()

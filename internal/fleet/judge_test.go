@@ -1,14 +1,15 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ type made struct {
 	nodes, visits int
 	measures      []string
 	host          func(node int) result.Host
-	figure        func(node, visit int, measure string) float64 // a time, in ns
+	figure        func(node, visit int, measure string) float64
 	at            func(node, visit int) time.Time
 	change        func(node, visit int, lines []Line) []Line // nil: none
 }
@@ -79,8 +80,12 @@ func (m made) write(t testing.TB) string {
 				Schema: Schema, Node: name(node), Started: start.Format(time.RFC3339Nano), Budget: 45, Tool: result.Tool{Version: "v1"}, Host: host,
 			}}}
 			for i, measure := range m.measures {
+				unit, better := "ns", result.Lower
+				if row, _ := rowOf(measure); row != nil {
+					unit, better = string(row.unit), row.better()
+				}
 				lines = append(lines, Line{Measure: &Measure{
-					Name: measure, Unit: "ns", Better: result.Lower, Figure: m.figure(node, visit, measure), Part: fmt.Sprint("CPU ", i), Parts: 8,
+					Name: measure, Unit: unit, Better: better, Figure: m.figure(node, visit, measure), Part: fmt.Sprint("CPU ", i), Parts: 8,
 				}})
 			}
 			lines = append(lines, Line{End: &End{Ended: start.Add(40 * time.Second).Format(time.RFC3339Nano), Seconds: 40}})
@@ -112,10 +117,10 @@ func options() Options {
 
 func judgeDir(t testing.TB, dir string, o Options) *Judgement {
 	t.Helper()
-	files, err := Files([]string{dir})
+	j, journals, err := Judge(t.Context(), []string{dir}, o)
 	require.NoError(t, err)
-	require.True(t, AreVisits(files))
-	return Judge(files, o)
+	require.Nil(t, journals)
+	return j
 }
 
 // A slow node is named, in the measure in which it is slow, with its ratio and the part that was the worst.
@@ -207,7 +212,7 @@ func TestStates(t *testing.T) {
 	}
 	o := options()
 	o.Now = later.Add(time.Minute)
-	o.Expect = []string{"n0", "n77"}
+	o.Expect = []string{"n0", "n1", "n2", "n3", "n4", "n77"}
 	j := judgeDir(t, m.write(t), o)
 	states := map[string]State{}
 	for _, n := range j.Nodes {
@@ -248,45 +253,141 @@ func TestKilledVisits(t *testing.T) {
 	assert.Equal(t, 16, j.Slow[0].Bets)
 }
 
-// A file that is damaged is named and left out, and the others count.
+// A file that is damaged, or that cannot be right, is named and left out, and the others count.
 func TestDamagedFiles(t *testing.T) {
+	header := func(node, started, more string) string {
+		return `{"visit":{"node":"` + node + `","schema":"` + Schema + `","started":"` + started + `"` + more + "}}\n"
+	}
+	good := header("n9", "2026-01-05T00:00:00Z", "")
 	for text, want := range map[string]string{
-		"":                          "it has no whole first line",
-		"{\"visit\":{}}\n":          "line 1: it names no node",
-		"nonsense\n":                "line 1: it is no line of a visit",
-		"{\"end\":{\"ended\":1}}\n": "line 1: a visit begins with its header, and has one",
-		"{\"end\":{}}\n":            "line 1: a visit begins with its header, and has one",
-		`{"visit":{"node":"n9","schema":"gorun-fleet/v9"}}` + "\n":                       "its schema is gorun-fleet/v9",
-		`{"visit":{"node":"n9","schema":"` + Schema + `","started":"yesterday"}}` + "\n": `"yesterday" is no time`,
-		`{"visit":{"node":"n9","schema":"` + Schema + `","started":"2026-01-05T00:00:00Z"}}` + "\n" +
-			`{"measure":{"name":"latency","figure":-1}}` + "\n": "line 2: a figure is a number above 0",
-		`{"visit":{"node":"n9","schema":"` + Schema + `","started":"2026-01-05T00:00:00Z"}}` + "\n" +
-			`{"measure":{"name":"latency","figure":1,"unit":"B/s","better":"higher"}}` + "\n": "latency has the unit B/s here, and ns in other visits",
-		`{"visit":{"node":"n9","schema":"` + Schema + `","started":"2026-01-05T00:00:00Z"}}` + "\n": "it has no last line, although its name says that it ended",
+		"":                                       "it has no whole first line",
+		strings.Repeat("\x00", 4096):             "it has no whole first line",
+		strings.Repeat("\x00", 4096) + "\n":      "line 1: it is no line of a visit",
+		"{\"visit\":{}}\n":                       "line 1: it names no node",
+		"nonsense\n":                             "line 1: it is no line of a visit",
+		"{\"end\":{\"ended\":1}}\n":              "line 1: a visit begins with its header, and has one",
+		"{\"end\":{}}\n":                         "line 1: a visit begins with its header, and has one",
+		good + good:                              "line 2: a visit begins with its header, and has one",
+		good:                                     "it has no last line, although its name says that it ended",
+		good + strings.Repeat("x", mostBytes):    "it is larger than 1 MiB",
+		header("n9", "yesterday", ""):            `"yesterday" is no time`,
+		header("n9", "9999-01-01T00:00:00Z", ""): "ahead of this machine's clock by more than a day",
+		header("n9", "0000-01-01T00:00:00Z", ""): "is before 1970",
+		header("n9", "2026-01-05T00:00:00Z", `,"budget_seconds":1e300`):                              "its budget of 1e+300 s cannot be right",
+		header("n9", "2026-01-05T00:00:00Z", `,"budget_seconds":-1`):                                 "its budget of -1 s cannot be right",
+		header("n5", "2026-01-05T00:00:00Z", ""):                                                     "it lies in the folder of n9, and names n5 as its node",
+		header("ALL", "2026-01-05T00:00:00Z", ""):                                                    "it lies in the folder of n9, and names ALL as its node",
+		`{"visit":{"node":"n9","schema":"gorun-fleet/v9"}}` + "\n":                                   "its schema is gorun-fleet/v9",
+		good + `{"end":{"ended":"9999-01-01T00:00:00Z"}}` + "\n":                                     "line 2: 9999-01-01T00:00:00Z is ahead of this machine's clock",
+		good + `{"measure":{"name":"latency","figure":-1}}` + "\n":                                   "line 2: a figure is a number above 0",
+		good + `{"measure":{"name":"latency","figure":1e308}}` + "\n":                                "line 2: a figure is a number above 0",
+		good + `{"measure":{"name":"latency","figure":1e-308}}` + "\n":                               "line 2: a figure is a number above 0",
+		good + `{"measure":{"name":"latency","figure":1,"unit":"B/s","better":"higher"}}` + "\n":     "line 2: latency is in B/s there, and the higher the better, instead of ns and lower",
+		good + `{"measure":{"name":"c2c-same-llc","figure":1,"unit":"ns","better":"higher"}}` + "\n": "instead of ns and lower",
+		good + strings.Repeat(`{"measure":{"name":"m","figure":1}}`+"\n", mostItems+1):               "line 1002: it has more than 1000 measures",
 	} {
 		dir := fleetOf(4, 2).write(t)
-		path := filepath.Join(dir, "z.jsonl")
+		path := filepath.Join(dir, "n9", "boot", "a.jsonl")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
-		files, err := Files([]string{dir})
-		require.NoError(t, err)
-		runtimeOne(t)
-		j := Judge(files, options())
-		require.Len(t, j.Warnings, 1, text)
-		assert.Contains(t, j.Warnings[0], path)
-		assert.Contains(t, j.Warnings[0], want)
+		j := judgeDir(t, dir, options())
+		require.Len(t, j.Warnings, 1, "%.100s", text)
+		assert.Contains(t, j.Warnings[0], path+" is left out: ")
+		assert.Contains(t, j.Warnings[0], want, "%.100s", text)
 		assert.Equal(t, 8, j.Visits.Judged)
+		assert.Len(t, j.Nodes, 4)
 	}
 }
 
-// runtimeOne makes files be read in their order.
-func runtimeOne(t *testing.T) {
-	before := runtime.GOMAXPROCS(1)
-	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+// A visit counts only in DIR/NODE/BOOT, where DIR is what is named, and where NODE can be a name. Of a folder, one file is named.
+func TestFolders(t *testing.T) {
+	for at, want := range map[string]string{
+		"a.jsonl":             "it does not lie in DIR/NODE/BOOT",
+		"n1/a.jsonl":          "it does not lie in DIR/NODE/BOOT",
+		"n1/n5/boot/a.jsonl":  "it does not lie in DIR/NODE/BOOT",
+		"ALL/boot/a.jsonl":    "its folder ALL has no name of a node",
+		"all/boot/a.jsonl":    "its folder all has no name of a node",
+		"-x/boot/a.jsonl":     "its folder -x has no name of a node",
+		"n[1-9]/boot/a.jsonl": "its folder n[1-9] has no name of a node",
+		"bad,n1/boot/a.jsonl": "its folder bad,n1 has no name of a node",
+		"a\nb/boot/a.jsonl":   "has no name of a node",
+	} {
+		dir := fleetOf(4, 2).write(t)
+		for _, file := range []string{"a", "b", "c"} {
+			path := filepath.Join(dir, filepath.Dir(at), file+".jsonl")
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+			writeLines(t, path, []Line{
+				{Visit: &Header{Schema: Schema, Node: "n5", Started: begin.Format(time.RFC3339)}},
+				{Measure: &Measure{Name: "latency", Unit: "ns", Better: "lower", Figure: 1, Wrong: []string{"wrong"}}},
+				{End: &End{Ended: begin.Format(time.RFC3339)}},
+			})
+		}
+		j := judgeDir(t, dir, options())
+		require.Len(t, j.Warnings, 1, at)
+		assert.Contains(t, j.Warnings[0], filepath.Join(dir, at)+" is left out: line 1: ")
+		assert.Contains(t, j.Warnings[0], want)
+		assert.Contains(t, j.Warnings[0], "; so are 2 other files of its folder")
+		assert.Len(t, j.Nodes, 4, at)
+		assert.Empty(t, j.Wrong)
+	}
 }
 
-// Two visits on the same CPUs of one machine at once disturb each other, and do not count; on different CPUs they do.
+// What a directory holds beside regular files is named, and neither opened nor followed. A link that the user names is followed.
+func TestOddFiles(t *testing.T) {
+	dir := fleetOf(4, 2).write(t)
+	at := filepath.Join(dir, "n9", "boot")
+	require.NoError(t, os.MkdirAll(filepath.Join(at, "dir.jsonl"), 0o777))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(at, "fifo.jsonl"), 0o666))
+	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(at, "zero.jsonl")))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "n0", "boot-0", begin.Format("20060102T150405")+".jsonl"), filepath.Join(at, "n0.jsonl")))
+	sparse := filepath.Join(at, "sparse.jsonl")
+	require.NoError(t, os.WriteFile(sparse, nil, 0o666))
+	require.NoError(t, os.Truncate(sparse, 20<<30))
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	for _, dir := range []string{dir, link} {
+		j := judgeDir(t, dir, options())
+		assert.Equal(t, Visits{Read: 8, Judged: 8}, j.Visits)
+		require.Len(t, j.Warnings, 4)
+		for i, name := range []string{"fifo", "n0", "zero"} {
+			assert.Equal(t, filepath.Join(dir, "n9", "boot", name+".jsonl")+" is left out: it is not a regular file", j.Warnings[i])
+		}
+		assert.Equal(t, filepath.Join(dir, "n9", "boot", "sparse.jsonl")+" is left out: it is larger than 1 MiB", j.Warnings[3])
+	}
+	for _, file := range []string{"fifo.jsonl", "zero.jsonl"} { // as the only file, and named
+		_, journals, err := Judge(t.Context(), []string{filepath.Join(at, file)}, options())
+		require.NoError(t, err)
+		assert.Len(t, journals.Files, 1, "what it is, is for the reader of journals")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := Judge(ended, []string{dir}, options())
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Two visits that one folder has of the same CPUs at once disturb each other, and do not count; on different CPUs they do.
 func TestOverlappingVisits(t *testing.T) {
-	for cpus, overlapped := range map[string]int{"0-7": 6, "8-15": 0} {
+	for cpus, want := range map[string]Visits{"0-7": {Read: 24, Judged: 18, Overlapped: 6}, "8-15": {Read: 24, Judged: 21, Repeated: 3}} {
+		m := fleetOf(4, 6)
+		m.at = func(node, visit int) time.Time {
+			if node == 1 {
+				return begin.Add(time.Duration(visit/2)*time.Hour + time.Duration(visit%2)*10*time.Second)
+			}
+			return begin.Add(time.Duration(visit) * time.Hour)
+		}
+		m.change = func(_, visit int, lines []Line) []Line {
+			if visit%2 == 1 {
+				lines[0].Visit.Host.Allowed = cpus
+			}
+			return lines
+		}
+		assert.Equal(t, want, judgeDir(t, m.write(t), options()).Visits, cpus)
+	}
+}
+
+// A node that reports the boot of another silences neither: both are named in a warning, unless they have different CPUs.
+func TestSameBoot(t *testing.T) {
+	for cpus, warnings := range map[string]int{"0-7": 1, "8-15": 0} {
 		m := fleetOf(4, 3)
 		host := m.host
 		m.host = func(node int) result.Host {
@@ -302,24 +403,35 @@ func TestOverlappingVisits(t *testing.T) {
 			}
 			return lines
 		}
-		m.at = func(node, visit int) time.Time {
-			return begin.Add(time.Duration(visit)*time.Hour + time.Duration(node)*10*time.Second)
-		}
 		j := judgeDir(t, m.write(t), options())
-		assert.Equal(t, overlapped, j.Visits.Overlapped, cpus)
-		assert.Equal(t, 12-overlapped, j.Visits.Judged, cpus)
+		assert.Equal(t, Visits{Read: 12, Judged: 12}, j.Visits, cpus)
+		require.Len(t, j.Warnings, warnings)
+		if warnings > 0 {
+			assert.Contains(t, j.Warnings[0], "n0, n1 report the same boot of one machine and the same CPUs")
+		}
 	}
+}
+
+// A copy of a visit does not count, and silences nothing; of a visit that was copied while it lasted, the whole one counts.
+func TestCopies(t *testing.T) {
+	dir := fleetOf(4, 3).write(t)
+	paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		first, _, _ := strings.Cut(string(text), "\n")
+		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), "0"+filepath.Base(path)+partial), []byte(first+"\n"), 0o666))
+	}
+	assert.Equal(t, Visits{Read: 12, Judged: 12, Copies: 3}, judgeDir(t, dir, options()).Visits)
 }
 
 // A killed visit lasted until its file was last written, which may seem to be a moment before it began: later ones on the same CPUs
 // count.
 func TestKilledVisitsDoNotOverlap(t *testing.T) {
-	m := fleetOf(2, 3)
-	m.change = func(_, _ int, lines []Line) []Line {
-		lines[0].Visit.Host.BootID = "one machine"
-		return lines[:1]
-	}
-	m.at = func(node, visit int) time.Time { return begin.Add(time.Duration(2*visit+node) * 10 * time.Second) }
+	m := fleetOf(1, 6)
+	m.change = func(_, _ int, lines []Line) []Line { return lines[:1] }
+	m.at = func(_, visit int) time.Time { return begin.Add(time.Duration(visit) * 10 * time.Second) }
 	dir := m.write(t)
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
 	require.NoError(t, err)
@@ -524,16 +636,13 @@ func TestNearest(t *testing.T) {
 
 // A rate is better if it is higher. A lower one is less, not slower.
 func TestRates(t *testing.T) {
-	m := fleetOf(20, 20).slowed(4, "latency", 1/1.07).slowed(5, "latency", 1.07)
-	m.change = func(_, _ int, lines []Line) []Line {
-		lines[2].Measure.Better, lines[2].Measure.Unit = result.Higher, "B/s"
-		return lines
-	}
+	m := fleetOf(20, 20).slowed(4, "bandwidth", 1/1.07).slowed(5, "bandwidth", 1.07)
+	m.measures = []string{"compute-one", "bandwidth"}
 	j := judgeDir(t, m.write(t), options())
 	require.Len(t, j.Slow, 1)
 	assert.Equal(t, "n4", j.Slow[0].Node)
 	assert.InDelta(t, 1.07, j.Slow[0].Ratio, 0.01)
-	assert.Regexp(t, `^1 of 20 nodes is slower than others like it by more than 2%: n4 \([67]\.\d% less latency\)$`, j.Answer()[0].Text)
+	assert.Regexp(t, `^1 of 20 nodes is slower than others like it by more than 2%: n4 \([67]\.\d% less bandwidth\)$`, j.Answer()[0].Text)
 	assert.Regexp(t, `^−[78]\.\d% to −[2-6]\.\d%$`, j.Slow[0].interval())
 	s := Slow{Standing: Standing{Ratio: 2.5, Better: result.Higher, Measure: "bandwidth"}, Lo: 2}
 	assert.Equal(t, "0.4 × as much bandwidth", s.words())

@@ -4,25 +4,32 @@ import "gorun/internal/result"
 
 // Judgement is what the visits of a fleet show. It is the JSON document.
 type Judgement struct {
-	Schema     string        `json:"schema"`
-	Tool       result.Tool   `json:"tool"`
-	Margin     float64       `json:"margin"`
-	FDR        float64       `json:"fdr"`
-	Slot       float64       `json:"slot_seconds"`
-	Hypotheses int           `json:"hypotheses"` // nodes × measures, over all classes
-	Needed     float64       `json:"e_needed"`   // by a single name
-	Slow       []Slow        `json:"slow"`
-	Nearest    []Nearest     `json:"nearest"` // to being named; the nearest is the first
-	Wrong      []Wrong       `json:"wrong"`
-	Visits     Visits        `json:"visits"`
-	States     map[State]int `json:"states"` // nodes in each
-	Clocks     []Clock       `json:"clocks"`
-	Settings   []Setting     `json:"settings"`
-	Classes    []Class       `json:"classes"`
-	Nodes      []Node        `json:"nodes"`
-	Warnings   []string      `json:"warnings"`
+	Schema   string        `json:"schema"`
+	Tool     result.Tool   `json:"tool"`
+	Margin   float64       `json:"margin"`
+	FDR      float64       `json:"fdr"`
+	Slot     float64       `json:"slot_seconds"`
+	Family                 // of nodes and measures with enough peers (stats.EnoughPeers)
+	Few      Family        `json:"few_peers"` // of those with fewer
+	Slow     []Slow        `json:"slow"`
+	Nearest  []Nearest     `json:"nearest"` // to being named; the nearest is the first
+	Wrong    []Wrong       `json:"wrong"`
+	Visits   Visits        `json:"visits"`
+	States   map[State]int `json:"states"` // nodes in each
+	Clocks   []Clock       `json:"clocks"`
+	Settings []Setting     `json:"settings"`
+	Classes  []Class       `json:"classes"`
+	Nodes    []Node        `json:"nodes"`
+	Warnings []string      `json:"warnings"`
 
 	Settled *Settled `json:"-"` // for the next judgement
+}
+
+// Family has the hypotheses that share an error rate: pairs of a node and a measure, over all classes. Those with few peers are a family
+// of their own, since a few nodes that report what no other does could make any number of them.
+type Family struct {
+	Hypotheses int     `json:"hypotheses"`
+	Needed     float64 `json:"e_needed"` // by a single name
 }
 
 // Standing is how a node compares with its class in a measure.
@@ -33,6 +40,7 @@ type Standing struct {
 	E       float64 `json:"e"`
 	Ratio   float64 `json:"ratio"` // of its time to that of its peers, or of their rate to its own: 1.05 is 5% slower
 	Bets    int     `json:"bets"`
+	Peers   int     `json:"peers"` // the most in a slot
 	Unit    string  `json:"unit"`
 	Better  string  `json:"better"`
 	Figure  float64 `json:"figure"` // the median of its visits
@@ -46,6 +54,8 @@ type Slow struct {
 	// Lo and Hi are the interval of the ratio; each end is wrong for at most the share FDR of those that are named, on average.
 	Lo float64  `json:"lo"`
 	Hi *float64 `json:"hi"` // null: nothing bounds it
+	// Unsure is why no line drains the node for it.
+	Unsure string `json:"unsure,omitempty"`
 }
 
 // Nearest is a node that would be named in a measure if further visits were like those so far.
@@ -70,6 +80,8 @@ type Visits struct {
 	Cut        int `json:"cut"`         // killed, or in progress: what they measured counts
 	Pending    int `json:"pending"`     // in a slot that has not ended
 	Future     int `json:"future"`      // begun later than now
+	Copies     int `json:"copies"`      // of another visit
+	Unexpected int `json:"unexpected"`  // of a node that is not in --expect
 	Overlapped int `json:"overlapped"`  // two on the same CPUs at once, which disturbed each other
 	Repeated   int `json:"repeated"`    // a further one of a node in a slot: it has one bet
 	Other      int `json:"other_class"` // of hardware, or a gorun, that the node no longer has
@@ -87,10 +99,12 @@ const (
 	NoPeers State = "no peers"       // no other node of its class was visited in the same slots
 	Waiting State = "not judged yet" // its only visits do not count, or not yet
 	Silent  State = "never reported"
+	// Unexpected is that of a node which is not in --expect.
+	Unexpected State = "not in --expect"
 )
 
 // States lists them.
-var States = [...]State{Judged, NoPeers, Waiting, Silent}
+var States = [...]State{Judged, NoPeers, Waiting, Silent, Unexpected}
 
 // Clock is a node whose clock differs from that of the file system.
 type Clock struct {

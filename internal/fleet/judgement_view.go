@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,6 +28,14 @@ func named(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed-1], ", "), len(names)-mostNamed+1)
+}
+
+// namedOr returns one name, or that it is any one of several.
+func namedOr(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "any one of " + named(names)
 }
 
 // distinct returns the distinct texts of things, in the order in which they come first.
@@ -103,7 +113,12 @@ func (j *Judgement) Answer() (all []view.Statement) {
 		}
 		are := map[bool]string{true: "is slower than others like it", false: "are slower than others like them"}[len(slow) == 1]
 		add("%d of %s %s by more than %s: %s", len(slow), nodes, are, margin, named(words))
-		add("At most %s of such names are expected to be false", units.Share(j.FDR))
+		few := len(slices.DeleteFunc(slices.Clone(j.Slow), func(s Slow) bool { return s.Peers >= stats.EnoughPeers }))
+		if 0 < few && few < len(j.Slow) {
+			add("At most %s of the names with %d peers or more are expected to be false, and at most %[1]s of those with fewer", units.Share(j.FDR), stats.EnoughPeers)
+		} else {
+			add("At most %s of such names are expected to be false", units.Share(j.FDR))
+		}
 	case judged == 0:
 		add("No node was judged: a node needs others like it, visited in the same %s", units.Duration(j.Slot))
 	default:
@@ -139,7 +154,7 @@ func (j *Judgement) mostBets() (most int) {
 }
 
 // visitsNeeded is the least number of visits after which one node alone can be named.
-func (j *Judgement) visitsNeeded() int { return stats.BetsNeeded(j.Needed) }
+func (j *Judgement) visitsNeeded() int { return stats.BetsNeeded(cmp.Or(j.Needed, j.Few.Needed)) }
 
 // Tables are what a person reads: the slow nodes, those nearest to being named, wrong results, what was not judged, settings, and the
 // classes.
@@ -151,6 +166,20 @@ func (j *Judgement) Tables() []table.Table {
 func number(x float64, unit string) table.Value { return table.Number{X: x, Unit: column.Unit(unit)} }
 
 func (j *Judgement) slowTable() table.Table {
+	notes := []string{"An end of an interval is wrong for at most " + units.Share(j.FDR) + " of the names, on average."}
+	unsure := map[string][]string{} // nodes, by why they are not certain enough to be drained
+	for _, s := range j.Slow {
+		if s.Unsure != "" {
+			unsure[s.Unsure] = append(unsure[s.Unsure], s.Node)
+		}
+	}
+	for i, why := range slices.Sorted(maps.Keys(unsure)) {
+		if i == mostNearest {
+			notes = append(notes, fmt.Sprintf("%s for such a reason.", units.Things(len(unsure)-i, "further name")))
+			break
+		}
+		notes = append(notes, fmt.Sprintf("Not certain enough to drain %s: %s.", named(distinct(unsure[why], strings.Clone)), why))
+	}
 	return table.Of(j.Slow).
 		With("node", func(s Slow) table.Value { return table.Text(s.Node) }).
 		With("measure", func(s Slow) table.Value { return table.Text(s.Measure) }).
@@ -162,7 +191,7 @@ func (j *Judgement) slowTable() table.Table {
 		With("of its class", func(s Slow) table.Value { return number(s.Median, s.Unit) }).
 		With("worst part", func(s Slow) table.Value { return table.Text(s.Part) }).
 		With("class", func(s Slow) table.Value { return table.Text(s.Class) }).
-		Table("slow", "Slow nodes", "An end of an interval is wrong for at most "+units.Share(j.FDR)+" of the names, on average.")
+		Table("slow", "Slow nodes", notes...)
 }
 
 func (j *Judgement) nearestTable() table.Table {
@@ -235,6 +264,8 @@ func (j *Judgement) visitsTable() table.Table {
 		{v.Cut, "were killed or have not ended: what they measured is used"},
 		{v.Pending, "in a slot of time that has not ended: judged after it"},
 		{v.Future, "from the future: a clock is wrong"},
+		{v.Copies, "copies of another visit: not judged"},
+		{v.Unexpected, "of nodes that are not in --expect: not judged"},
 		{v.Overlapped, "on the same CPUs at the same time, which disturbed each other: not judged"},
 		{v.Repeated, "of a node that was visited before in the same slot: not judged"},
 		{v.Other, "of other hardware or another gorun than the node has now: not judged"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (v *Visitor) Visit(ctx context.Context) (*Visited, error) {
 	budget, cancel := context.WithDeadlineCause(ctx, begun.Add(v.Budget), errBudget)
 	defer cancel()
 	now := v.Now()
-	file, err := createFile(filepath.Join(v.Dir, v.Node, cmp.Or(v.Host.BootID, "unknown")), now)
+	file, err := createFile(v.Dir, v.Node, cmp.Or(v.Host.BootID, "unknown"), now)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func (v *Visitor) Visit(ctx context.Context) (*Visited, error) {
 	}
 	visited.took = time.Since(begun)
 	if ctx.Err() != nil {
-		return visited, cmp.Or(file.sync(), file.file.Close(), ctx.Err())
+		return visited, cmp.Or(file.leave(), ctx.Err())
 	}
 	if err := file.write(Line{End: &End{Ended: stamp(v.Now()), Seconds: visited.took.Seconds()}}); err != nil {
 		return visited, err
@@ -119,12 +118,10 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // probe takes the samples of a measure.
 type probe struct {
-	cells  int
-	cpus   func(cell int) cpuset.Set
-	take   func(ctx context.Context, cell int) (s result.Sample, figures map[int]float64, err error) // figures by part
-	close  func() error
-	unit   column.Unit
-	better string
+	cells int
+	cpus  func(cell int) cpuset.Set
+	take  func(ctx context.Context, cell int) (s result.Sample, figures map[int]float64, err error) // figures by part
+	close func() error
 }
 
 // open opens the probe of a measure.
@@ -141,7 +138,6 @@ func (v *Visitor) open(ctx context.Context, m planned) (*probe, error) {
 		return &probe{
 			cells: 1, cpus: func(int) cpuset.Set { return all }, close: func() error { return nil },
 			take: func(ctx context.Context, _ int) (result.Sample, map[int]float64, error) { return c.take(ctx) },
-			unit: column.Seconds, better: result.Lower,
 		}, v.enough(experiment.Resources{Threads: all.Len()})
 	}
 	x, err := experiment.Find(v.Experiments, m.experiment)
@@ -172,7 +168,6 @@ func (v *Visitor) open(ctx context.Context, m planned) (*probe, error) {
 			}
 			return s, figures, err
 		},
-		unit: read.Unit, better: string(read.Better),
 	}, nil
 }
 
@@ -214,7 +209,7 @@ func (v *Visitor) take(ctx context.Context, m planned) Line {
 	if err = errors.Join(v.sample(ctx, m, p, &found), p.close()); err != nil || ctx.Err() != nil {
 		return missing(err)
 	}
-	of := found.measure(m, p)
+	of := found.measure(m)
 	if of == nil {
 		return missing(errors.New(cmp.Or(found.failed, "no sample has the figure")))
 	}
@@ -302,9 +297,9 @@ func once(all []string, text string) []string {
 }
 
 // measure returns the best figure of the worst part; nil if no part has one.
-func (f *findings) measure(m planned, p *probe) *Measure {
+func (f *findings) measure(m planned) *Measure {
 	best, worse := slices.Min[[]float64], func(a, b float64) bool { return a > b }
-	if p.better == result.Higher {
+	if m.rate {
 		best, worse = slices.Max[[]float64], func(a, b float64) bool { return a < b }
 	}
 	var worst *Measure
@@ -316,7 +311,7 @@ func (f *findings) measure(m planned, p *probe) *Measure {
 	if worst == nil {
 		return nil
 	}
-	worst.Name, worst.Unit, worst.Better, worst.Parts = m.name, string(p.unit), p.better, len(f.figures)
+	worst.Name, worst.Unit, worst.Better, worst.Parts = m.name, string(m.unit), m.better(), len(f.figures)
 	worst.Wrong, worst.Doubts = f.wrong, f.doubts
 	return worst
 }

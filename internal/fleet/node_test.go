@@ -55,7 +55,7 @@ func fake(name string, cpus []int, sample fakeSampler) (planned, experiment.Expe
 			return sample, nil
 		},
 	})
-	p := planned{batteryRow: &batteryRow{name: name, experiment: name, column: "ns"}, name: name}
+	p := planned{batteryRow: &batteryRow{name: name, unit: column.Nanoseconds, experiment: name, column: "ns"}, name: name}
 	for _, cpu := range cpus {
 		p.parts = append(p.parts, part{words: "CPU " + string(rune('0'+cpu)), cpus: cpuset.Of(cpu)})
 	}
@@ -265,12 +265,15 @@ func TestVisitsAtTheSameMoment(t *testing.T) {
 }
 
 func TestCheckNode(t *testing.T) {
-	for _, name := range []string{"", ".", "..", ".n1", "a/b", "/", "a\x00b"} {
+	for _, name := range []string{
+		"", ".", "..", ".n1", "a/b", "/", "a\x00b", "ü", "ALL", "all", "All", "-x", "--selector=a", "n[1-9]", "n1,n2", "bad,n1", "a b", "a@b", "a\nb", "a\n",
+		"a;b", "$(a)", "<a>", "a=b", strings.Repeat("a", 256),
+	} {
 		err := CheckNode(name)
 		assert.True(t, hint.IsUsage(err), "%q", name)
 		assert.ErrorContains(t, err, "--node")
 	}
-	for _, name := range []string{"n1", "node-17.cluster.example", "ü"} {
+	for _, name := range []string{"n1", "node-17.cluster.example", "ALLY", "n_1", "fe80::1%eth0", "1"} {
 		assert.NoError(t, CheckNode(name))
 	}
 }
@@ -285,14 +288,48 @@ func TestUnwritable(t *testing.T) {
 	assert.NotEmpty(t, hint.Of(err))
 }
 
+// A link below the directory is not followed, whoever made it, and leads to nothing outside.
+func TestLinkedFolder(t *testing.T) {
+	for _, at := range []string{"n1", "n1/boot"} {
+		dir, outside := t.TempDir(), t.TempDir()
+		link := filepath.Join(dir, at)
+		require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o777))
+		for _, to := range []string{outside, dir, "nowhere"} {
+			require.NoError(t, os.Symlink(to, link))
+			_, err := visitor(t, dir).Visit(t.Context())
+			require.True(t, hint.IsUsage(err))
+			assert.EqualError(t, err, "--out: cannot make "+link+": it is no folder, or a link to one, which is not followed")
+			require.NoError(t, os.Remove(link))
+		}
+		left, err := os.ReadDir(outside)
+		require.NoError(t, err)
+		assert.Empty(t, left)
+	}
+}
+
+// A folder that is replaced by a link while the visit lasts leads to nothing outside either.
+func TestReplacedFolder(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	f, err := createFile(dir, "n1", "boot", begin)
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(filepath.Join(dir, "n1"), filepath.Join(dir, "n2")))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "n1")))
+	require.NoError(t, f.write(Line{End: &End{}}))
+	require.NoError(t, f.finish())
+	assert.FileExists(t, filepath.Join(dir, "n2", "boot", filepath.Base(f.path)))
+	left, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
 // A disk that is full is an error that names the file.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("needs /dev/full")
 	}
-	f := &visitFile{file: full}
+	f := &visitFile{file: full, path: "x.jsonl"}
 	err = f.write(Line{End: &End{}})
-	assert.EqualError(t, err, "--out: cannot write /dev/full: no space left on device")
+	assert.EqualError(t, err, "--out: cannot write x.jsonl.part: no space left on device")
 	assert.NotEmpty(t, hint.Of(err))
 }

@@ -3,11 +3,13 @@ package fleet
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,11 +18,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // visit is what the judge keeps of a visit's file.
@@ -53,10 +57,11 @@ type figure struct {
 	part  string
 }
 
-// measureInfo is what all visits say of a measure.
+// measureInfo is what a visit says of a measure. Visits that say the same share it.
 type measureInfo struct {
 	name, unit string
 	higher     bool // is better
+	one        bool // of the few that every gorun like this one has
 }
 
 // better is the direction in which the measure is better.
@@ -75,79 +80,153 @@ func (f figure) log() float64 {
 	return math.Log(f.value)
 }
 
-// reader reads visits, and shares what is the same in many.
-type reader struct {
-	mu       sync.Mutex
-	machines map[string]*machine
-	measures map[string]*measureInfo
-	words    map[string]string
+// File is a file that may hold a visit.
+type File struct {
+	Path string
+	// node is the name of the folder of a node in which the file lies, as DIR/NODE/BOOT/TIME.jsonl: the only node that it speaks for.
+	// "": it lies in none.
+	node string
+	// found: it was found in a directory. What a directory holds is not the user's choice: no link is followed there.
+	found bool
 }
 
-// Files returns the files of visits and of journals below the paths, by name.
-func Files(paths []string) (files []string, err error) {
+// Journals are files that hold no visits, but may hold journals of a matrix.
+type Journals struct {
+	Files []string
+	Left  []string // warnings about what was left out
+}
+
+// find returns the files of visits and of journals below the paths, by name, and warnings about what it leaves out.
+func find(ctx context.Context, paths []string) (files []File, left []string, err error) {
 	for _, path := range paths {
-		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, nil, hint.With(fmt.Errorf("%s: %w", path, bare(err)), makeVisits)
+		}
+		if !info.IsDir() {
+			whole, err := filepath.Abs(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, File{Path: path, node: filepath.Base(filepath.Dir(filepath.Dir(whole)))})
+			continue
+		}
+		dir := filepath.Clean(path) + string(filepath.Separator) // so that a link that the user names is followed
+		err = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
 			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil && name == dir:
+				return fmt.Errorf("%s: %w", path, bare(err))
 			case err != nil:
-				return err
-			case entry.IsDir():
-			case name == path, strings.HasSuffix(name, ".jsonl"), strings.HasSuffix(name, ".jsonl"+partial):
-				files = append(files, name)
+				left = append(left, fmt.Sprintf("%s is left out: %v", name, bare(err)))
+			case !strings.HasSuffix(name, ".jsonl") && !strings.HasSuffix(name, ".jsonl"+partial), entry.IsDir():
+			case !entry.Type().IsRegular():
+				left = append(left, fmt.Sprintf("%s is left out: %v", name, errNotRegular))
+			default:
+				file := File{Path: name, found: true}
+				if at := strings.Split(strings.TrimPrefix(name, dir), string(filepath.Separator)); len(at) == 3 {
+					file.node = at[0]
+				}
+				files = append(files, file)
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if len(files) == 0 {
-		return nil, hint.Usage(hint.With(fmt.Errorf("no visit is in %s", strings.Join(paths, ", ")),
-			"gorun fleet node --out DIR makes one; name DIR, or files of it"))
+		err := fmt.Errorf("no visit is in %s", strings.Join(paths, ", "))
+		if len(left) > 0 {
+			err = fmt.Errorf("%w: %s", err, left[0])
+		}
+		return nil, nil, hint.Usage(hint.With(err, makeVisits))
 	}
-	slices.Sort(files)
-	return slices.Compact(files), nil
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), left, nil
 }
 
-// AreVisits reports whether the first file that has anything begins as a visit does.
-func AreVisits(files []string) bool {
-	begin := make([]byte, len(visitBegin))
-	for _, path := range files {
-		file, err := os.Open(path)
-		if err != nil {
-			return false
-		}
-		n, _ := io.ReadFull(file, begin)
-		_ = file.Close()
-		if n > 0 {
-			return string(begin[:n]) == visitBegin
-		}
+const makeVisits = "gorun fleet node --out DIR makes one; name DIR, or files of it"
+
+var errNotRegular = errors.New("it is not a regular file")
+
+// Limits of a file of a visit. Those of a real one are far below.
+const (
+	mostBytes = 1 << 20
+	mostItems = 1000 // measures, or settings
+	mostWrong = 64   // wrong results; further ones are not kept
+)
+
+// open opens a file of a visit: only a regular file, and without waiting, as an open of a FIFO would.
+func (f File) open() (*os.File, fs.FileInfo, error) {
+	flags := os.O_RDONLY | syscall.O_NONBLOCK
+	if f.found {
+		flags |= syscall.O_NOFOLLOW
 	}
-	return true
+	file, err := os.OpenFile(f.Path, flags, 0)
+	if err != nil {
+		return nil, nil, bare(err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// reader reads visits, and shares what is the same in many.
+type reader struct {
+	latest   time.Time // no visit is right that is later
+	mu       sync.Mutex
+	machines map[string]*machine
+	measures map[measureInfo]*measureInfo
+	words    map[string]string
+	begun    atomic.Int64 // the number of files that begin as a visit does
+	others   atomic.Int64 // and of those that begin as another document does, such as a journal
 }
 
 const visitBegin = `{"visit":`
 
-// readVisits reads the visits in files, several at a time. A file that holds none is named in a warning, and left out.
-func readVisits(files []string) (visits []visit, warnings []string) {
-	r := &reader{machines: map[string]*machine{}, measures: map[string]*measureInfo{}, words: map[string]string{}}
+// clockAhead is how far the clock of a node may be ahead of the reader's.
+const clockAhead = 24 * time.Hour
+
+// readVisits reads the visits in files, several at a time. A file that holds none is left out, with a warning for each folder. It
+// returns false if more of the files begin as another document does.
+func readVisits(ctx context.Context, files []File, now time.Time) (visits []visit, warnings []string, are bool) {
+	r := &reader{
+		latest: now.Add(clockAhead), machines: map[string]*machine{}, measures: map[measureInfo]*measureInfo{}, words: map[string]string{},
+	}
 	all := make([]visit, len(files))
 	errs := make([]error, len(files))
 	var next atomic.Int64
 	together(func() {
 		var room bytes.Buffer
-		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+		for i := next.Add(1) - 1; i < int64(len(files)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 			all[i], errs[i] = r.read(files[i], &room)
 		}
 	})
-	for i := range all {
-		if errs[i] != nil {
-			warnings = append(warnings, fmt.Sprintf("%s is left out: %v", files[i], errs[i]))
+	bad := map[string][]string{} // by folder
+	for i, file := range files {
+		if errs[i] == nil {
+			visits = append(visits, all[i])
 			continue
 		}
-		visits = append(visits, all[i])
+		bad[file.node] = append(bad[file.node], fmt.Sprintf("%s is left out: %v", file.Path, errs[i]))
+	}
+	for _, node := range slices.Sorted(maps.Keys(bad)) {
+		warning := bad[node][0]
+		if more := len(bad[node]) - 1; more > 0 {
+			warning += fmt.Sprintf("; so are %s of its folder", units.Things(more, "other file"))
+		}
+		warnings = append(warnings, warning)
 	}
 	slices.SortStableFunc(visits, func(a, b visit) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.path, b.path)) })
-	return visits, warnings
+	return visits, warnings, r.begun.Load() > 0 && r.begun.Load() >= r.others.Load()
 }
 
 // together does something on each CPU.
@@ -160,21 +239,29 @@ func together(do func()) {
 }
 
 // read reads a visit. Of one that was killed, the last line may be torn: it is not counted.
-func (r *reader) read(path string, room *bytes.Buffer) (v visit, err error) {
-	file, err := os.Open(path)
+func (r *reader) read(f File, room *bytes.Buffer) (v visit, err error) {
+	file, info, err := f.open()
 	if err != nil {
 		return v, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return v, err
+	begin := make([]byte, len(visitBegin))
+	switch n, _ := file.ReadAt(begin, 0); {
+	case string(begin[:n]) == visitBegin:
+		r.begun.Add(1)
+	case begin[0] == '{':
+		r.others.Add(1)
 	}
 	room.Reset()
-	if _, err := room.ReadFrom(file); err != nil {
-		return v, err
+	if info.Size() <= mostBytes { // a size may be wrong, as in /proc
+		if _, err := room.ReadFrom(io.LimitReader(file, mostBytes+1)); err != nil {
+			return v, bare(err)
+		}
 	}
-	v = visit{path: path, modified: info.ModTime(), cut: true, figures: make([]figure, 0, len(battery))}
+	if max(info.Size(), int64(room.Len())) > mostBytes {
+		return v, fmt.Errorf("it is larger than %s", units.Bytes(mostBytes))
+	}
+	v = visit{path: f.Path, node: f.node, modified: info.ModTime(), cut: true, figures: make([]figure, 0, len(battery))}
 	rest := room.Bytes()
 	for number := 1; len(rest) > 0; number++ {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
@@ -189,7 +276,7 @@ func (r *reader) read(path string, room *bytes.Buffer) (v visit, err error) {
 	switch {
 	case v.on == nil:
 		return v, errors.New("it has no whole first line")
-	case v.cut && !strings.HasSuffix(path, partial):
+	case v.cut && !strings.HasSuffix(f.Path, partial):
 		return v, errors.New("it has no last line, although its name says that it ended")
 	case v.cut && v.modified.Before(v.end) && v.modified.After(v.start.Add(-time.Second)): // file systems round times down
 		v.end = v.modified
@@ -250,7 +337,7 @@ func (r *reader) line(v *visit, text []byte, number int) error {
 		}
 		var err error
 		v.cut = false
-		v.end, err = parseTime(e.Ended)
+		v.end, err = r.time(e.Ended)
 		return err
 	}
 	return nil // a later gorun's
@@ -267,13 +354,24 @@ func (r *reader) header(v *visit, text []byte) (err error) {
 	if h.Schema != Schema {
 		return fmt.Errorf("its schema is %s, and this gorun reads %s", hint.Word(h.Schema), Schema)
 	}
-	if v.start, err = parseTime(h.Started); err != nil {
+	switch {
+	case v.node == "":
+		return errors.New("it does not lie in DIR/NODE/BOOT, where DIR is a directory that is named")
+	case !isName(v.node):
+		return fmt.Errorf("its folder %s has no name of a node, which %s", hint.Word(v.node), nameRule)
+	case h.Node != v.node:
+		return fmt.Errorf("it lies in the folder of %s, and names %s as its node", v.node, hint.Word(h.Node))
+	}
+	if v.start, err = r.time(h.Started); err != nil {
 		return err
+	}
+	if !(h.Budget >= 0 && h.Budget < time.Duration(math.MaxInt64).Seconds()) {
+		return fmt.Errorf("its budget of %v s cannot be right", h.Budget)
 	}
 	v.end = v.start.Add(time.Duration(h.Budget * float64(time.Second))) // at the latest
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v.node = r.word(h.Node)
+	v.node = r.word(v.node)
 	v.on, err = r.machine(h)
 	return err
 }
@@ -283,19 +381,23 @@ func (r *reader) measure(v *visit, text []byte) error {
 	if json.Unmarshal(text, &m) != nil {
 		return errNoLine
 	}
-	if !(m.Figure > 0) || math.IsInf(m.Figure, 0) || m.Name == "" {
-		return errors.New("a figure is a number above 0, and has a name")
+	if !(m.Figure >= 1e-100 && m.Figure <= 1e100) || m.Name == "" {
+		return errors.New("a figure is a number above 0, from 1e-100 to 1e100, and has a name")
+	}
+	row, suffix := rowOf(m.Name)
+	is := measureInfo{name: m.Name, unit: m.Unit, higher: m.Better == result.Higher, one: row != nil && suffix == ""}
+	if row != nil && (is.unit != string(row.unit) || is.higher != row.rate) {
+		return fmt.Errorf("%s is in %s there, and the %s the better, instead of %s and %s", hint.Word(m.Name), hint.Word(m.Unit), is.better(), row.unit, row.better())
+	}
+	if len(v.figures) == mostItems {
+		return fmt.Errorf("it has more than %d measures", mostItems)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	is := measureInfo{name: m.Name, unit: m.Unit, higher: m.Better == result.Higher}
-	of := r.measures[m.Name]
+	of := r.measures[is]
 	if of == nil {
 		of = &is
-		r.measures[m.Name] = of
-	}
-	if *of != is {
-		return fmt.Errorf("%s has the unit %s here, and %s in other visits", m.Name, m.Unit, of.unit)
+		r.measures[is] = of
 	}
 	v.figures = append(v.figures, figure{of, m.Figure, r.word(m.Part)})
 	v.addWrong(m.Name, m.Wrong)
@@ -305,10 +407,16 @@ func (r *reader) measure(v *visit, text []byte) error {
 	return nil
 }
 
-func parseTime(text string) (time.Time, error) {
+// time parses a time that can be right.
+func (r *reader) time(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return t, fmt.Errorf("%q is no time", hint.Printable(text))
+	case t.After(r.latest):
+		return t, fmt.Errorf("%s is ahead of this machine's clock by more than a day", text)
+	case t.Before(time.Unix(0, 0)):
+		return t, fmt.Errorf("%s is before 1970", text)
 	}
 	return t, nil
 }
@@ -328,6 +436,9 @@ func (r *reader) machine(h headerRead) (*machine, error) {
 			return nil, errNoLine
 		}
 	}
+	if len(m.settings) > mostItems {
+		return nil, fmt.Errorf("it has more than %d settings", mostItems)
+	}
 	var err error
 	if m.cpus, err = cpuset.Parse(m.host.Allowed); err != nil {
 		return nil, err
@@ -339,7 +450,7 @@ func (r *reader) machine(h headerRead) (*machine, error) {
 
 // addWrong adds wrong results of a measure.
 func (v *visit) addWrong(measure string, wrong []string) {
-	for _, what := range wrong {
+	for _, what := range wrong[:min(len(wrong), mostWrong-len(v.wrong))] {
 		v.wrong = append(v.wrong, measure+": "+what)
 	}
 }

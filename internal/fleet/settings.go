@@ -17,7 +17,7 @@ import (
 func (j *judge) settings() (all []Setting) {
 	models := map[string]map[string]map[string]string{} // settings by node, by processor
 	for name, n := range j.nodes {
-		if n.last == nil {
+		if n.last == nil || n.unexpected {
 			continue
 		}
 		model := n.last.host.CPUModel
@@ -86,27 +86,27 @@ func (m *machine) conditions() map[string]string {
 const (
 	// clockOff is a difference of clocks that is reported.
 	clockOff = 10 * time.Minute
-	// clockAgrees is how close the files of most visits must be to their ends, for a difference to mean anything: files that
+	// clockAgrees is how close the files of most nodes must be to the ends of their visits, for a difference to mean anything: files that
 	// were copied one day later say nothing about clocks.
 	clockAgrees = time.Minute
 )
 
 // clocks returns the nodes whose clocks differ from the time at which their files were last written, where most nodes' do not.
-func clocks(visits []visit) (off []Clock) {
+func (j *judge) clocks(visits []visit) (off []Clock) {
 	lags := map[string][]float64{}
-	close := 0
 	for i := range visits {
 		v := &visits[i]
-		if v.cut {
-			continue
+		if n := j.nodes[v.node]; !v.cut && (n == nil || !n.unexpected) {
+			lags[v.node] = append(lags[v.node], v.modified.Sub(v.end).Seconds())
 		}
-		lag := v.modified.Sub(v.end)
-		lags[v.node] = append(lags[v.node], lag.Seconds())
-		if lag.Abs() <= clockAgrees {
+	}
+	close := 0
+	for _, of := range lags {
+		if math.Abs(stats.Median(of)) <= clockAgrees.Seconds() {
 			close++
 		}
 	}
-	if 2*close <= len(visits) {
+	if 2*close <= len(lags) {
 		return nil
 	}
 	for _, node := range slices.Sorted(maps.Keys(lags)) {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ var formats = [...]format{
 		return shell.Join([]string{"scontrol", "update", "nodename=" + node, "state=drain", "reason=" + reason})
 	}))},
 	{"kubernetes", ofVisits(drainBy(func(node, reason string) string {
-		return shell.Join([]string{"kubectl", "cordon", node}) + " # " + reason
+		return shell.Join([]string{"kubectl", "cordon", "--", node}) + " # " + reason
 	}))},
 }
 
@@ -108,9 +109,14 @@ func (h *Hosts) question() string          { return "On which hosts does a place
 func (h *Hosts) sheet() table.Table        { return h.cellsTable() }
 func (h *Hosts) drawings() []chart.Drawing { return nil }
 
-// reasons returns why each named node should be looked at, by node in the order of the names.
-func (j *Judgement) reasons() (nodes []string, reasons map[string]string) {
+// reasons returns why each node of which this is certain should be taken out of service, by node in the order of the names, and a
+// comment on each other node that is named.
+func (j *Judgement) reasons() (nodes []string, reasons map[string]string, comments []string) {
 	reasons = map[string]string{}
+	unexpected := map[string]bool{}
+	for _, n := range j.Nodes {
+		unexpected[n.Name] = n.State == Unexpected
+	}
 	add := func(node, reason string) {
 		if reasons[node] == "" {
 			nodes = append(nodes, node)
@@ -120,30 +126,45 @@ func (j *Judgement) reasons() (nodes []string, reasons map[string]string) {
 		reasons[node] += ", " + reason
 	}
 	for _, w := range j.Wrong {
-		if !strings.Contains(reasons[w.Node], "wrong result") {
-			add(w.Node, "wrong result at "+w.Time)
+		reason := "wrong result at " + w.Time
+		switch {
+		case unexpected[w.Node]:
+			comments = append(comments, fmt.Sprintf("%s (%s): it is not in --expect", w.Node, reason))
+		case !strings.Contains(reasons[w.Node], "wrong result"):
+			add(w.Node, reason)
 		}
 	}
 	for _, s := range j.Slow {
-		where := ""
+		reason := s.words()
 		if s.Part != "" {
-			where = " (" + s.Part + ")"
+			reason += " (" + s.Part + ")"
 		}
-		add(s.Node, s.words()+where)
+		if s.Unsure != "" {
+			comments = append(comments, fmt.Sprintf("%s (%s): %s", s.Node, reason, s.Unsure))
+			continue
+		}
+		add(s.Node, reason)
 	}
-	return nodes, reasons
+	return nodes, reasons, comments
 }
 
-// drainBy returns a format that has a line for each named node, by which an administrator takes it out of service. gorun runs none.
+// drainBy returns a format that has a line for each node that is certain to be slow or wrong, by which an administrator takes it out of
+// service. gorun runs none.
 func drainBy(line func(node, reason string) string) func(*Judgement, io.Writer) error {
 	return func(j *Judgement, w io.Writer) error {
 		var page strings.Builder
-		nodes, reasons := j.reasons()
+		nodes, reasons, comments := j.reasons()
 		for _, node := range nodes {
 			page.WriteString(line(node, reasons[node]) + "\n")
 		}
-		if len(nodes) == 0 {
+		for _, comment := range comments {
+			page.WriteString("# no line for " + comment + "\n")
+		}
+		if len(nodes)+len(comments) == 0 {
 			page.WriteString("# no node is named\n")
+		}
+		for _, warning := range j.Warnings {
+			page.WriteString("# warning: " + warning + "\n")
 		}
 		_, err := io.WriteString(w, page.String())
 		return err

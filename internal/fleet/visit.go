@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,13 +69,26 @@ type End struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// CheckNode returns an error if a node's name cannot be the name of a directory.
+// CheckNode returns an error if a name is none of a node.
 func CheckNode(name string) error {
-	if name == "" || strings.Contains(name, "/") || strings.HasPrefix(name, ".") || strings.ContainsRune(name, 0) {
-		return hint.Flag("node", name, hint.With(errors.New("it names a directory below --out, and cannot be empty, contain a slash or begin with a dot"),
-			"give --node another name"))
+	if !isName(name) {
+		return hint.Flag("node", name, hint.With(errors.New("it names a directory below --out, and "+nameRule), "give --node another name"))
 	}
 	return nil
+}
+
+// nameRule says what isName allows.
+const nameRule = "has letters, digits and . _ : % - only, begins with neither . nor -, and is not ALL"
+
+// isName reports whether a text can be the name of a node. It names a folder, and is a word of lines that an administrator runs, in which
+// Slurm would take brackets, commas and ALL for many nodes, and kubectl a leading - for a flag.
+func isName(text string) bool {
+	const others = "._:%-"
+	is := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(others, r)
+	}
+	return text != "" && len(text) <= 255 && text[0] != '.' && text[0] != '-' && !strings.EqualFold(text, "all") &&
+		strings.IndexFunc(text, func(r rune) bool { return !is(r) }) < 0
 }
 
 // partial is the end of the name of a file whose visit has not ended.
@@ -83,29 +97,84 @@ const partial = ".part"
 // visitFile is the file of a visit in progress.
 type visitFile struct {
 	file *os.File
-	path string // at the end of the visit
+	dir  *os.Root // its folder
+	name string   // at the end of the visit
+	path string   // at the end of the visit
 }
 
-// createFile creates the file of a visit that begins now. Neither a lock nor a link is needed, so that it can be on NFS.
-func createFile(dir string, now time.Time) (*visitFile, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+// createFile creates the file of a visit that begins now, below a folder of folders, DIR/NODE/BOOT. Neither a lock nor a link is needed,
+// so that it can be on NFS. DIR is the user's choice; below it, others may write: a link there would lead the visit elsewhere.
+func createFile(dir, node, boot string, now time.Time) (*visitFile, error) {
+	err := os.MkdirAll(dir, 0o777)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(dir)
+	}
+	if err != nil {
+		return nil, unwritable(filepath.Join(dir, node, boot), err)
+	}
+	for _, name := range []string{node, boot} {
+		dir = filepath.Join(dir, name)
+		below, err := enter(root, name)
+		_ = root.Close()
+		if err != nil {
+			return nil, unwritable(dir, err)
+		}
+		root = below
+	}
+	f, err := createIn(root, now)
+	if err != nil {
+		_ = root.Close()
 		return nil, unwritable(dir, err)
 	}
+	f.path = filepath.Join(dir, f.name)
+	return f, nil
+}
+
+// enter opens a folder, which it makes if there is none. It is an error if it is a link.
+func enter(root *os.Root, name string) (*os.Root, error) {
+	if err := root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	is, err := root.Lstat(name)
+	if err == nil && !is.IsDir() {
+		err = errors.New("it is no folder, or a link to one, which is not followed")
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && !os.SameFile(is, opened) {
+		err = errors.New("it was replaced meanwhile")
+	}
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// createIn creates the file in its folder.
+func createIn(dir *os.Root, now time.Time) (*visitFile, error) {
 	for ; ; now = now.Add(time.Nanosecond) { // another visit may have begun at the same moment
-		path := filepath.Join(dir, now.UTC().Format("20060102T150405.000000000Z")+".jsonl")
-		file, err := os.OpenFile(path+partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		name := now.UTC().Format("20060102T150405.000000000Z") + ".jsonl"
+		file, err := dir.OpenFile(name+partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
-			return nil, unwritable(path+partial, err)
+			return nil, err
 		}
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // that of a visit which has ended
+		if _, err := dir.Lstat(name); !errors.Is(err, fs.ErrNotExist) { // that of a visit which has ended
 			_ = file.Close()
-			_ = os.Remove(file.Name())
+			_ = dir.Remove(name + partial)
 			continue
 		}
-		return &visitFile{file, path}, nil
+		return &visitFile{file: file, dir: dir, name: name}, nil
 	}
 }
 
@@ -129,22 +198,29 @@ func (f *visitFile) sync() error { return f.failed(f.file.Sync()) }
 // discard removes a file that has no whole line.
 func (f *visitFile) discard() {
 	_ = f.file.Close()
-	_ = os.Remove(f.file.Name())
+	_ = f.dir.Remove(f.name + partial)
+	_ = f.dir.Close()
+}
+
+// leave closes the file under the name that it has while the visit lasts.
+func (f *visitFile) leave() error {
+	return cmp.Or(f.sync(), f.failed(f.file.Close()), f.failed(f.dir.Close()))
 }
 
 // finish gives the file its final name.
 func (f *visitFile) finish() error {
+	defer f.dir.Close()
 	err := f.sync()
 	if err == nil {
 		err = f.failed(f.file.Close())
 	}
 	if err == nil {
-		err = f.failed(os.Rename(f.path+partial, f.path))
+		err = f.failed(f.dir.Rename(f.name+partial, f.name))
 	}
 	if err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(f.path))
+	dir, err := f.dir.Open(".")
 	if err != nil {
 		return f.failed(err)
 	}
@@ -156,7 +232,7 @@ func (f *visitFile) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return hint.With(fmt.Errorf("--out: cannot write %s: %w", f.file.Name(), bare(err)),
+	return hint.With(fmt.Errorf("--out: cannot write %s: %w", f.path+partial, bare(err)),
 		"make room on its file system, or name another directory")
 }
 
