@@ -40,7 +40,8 @@ func newFleetJudge(e env) *cobra.Command {
 		Short: "Say which nodes are slow, from the visits of many, or on which hosts a placement helps",
 		Long: "Of visits (gorun fleet node), each node is compared with others like it that were visited at about the same time.\n" +
 			"Those are named that are slower by more than --margin; at most the share --fdr of the names is expected to be\n" +
-			"false. If all nodes are slow, none stands out: the medians of each class show it. A PATH is a directory or a file.\n" +
+			"false. If all nodes are slow, none stands out: the medians of each class show it. A PATH is a directory that\n" +
+			"gorun fleet node --out named, or a file. A visit counts for the node in whose folder it lies, DIR/NODE/BOOT.\n" +
 			"See gorun help fleet for how a node is judged, and how many visits it takes.\n\n" +
 			"Of journals of one matrix from many hosts (gorun matrix --out, gorun exec --placements --out), each cell is shown\n" +
 			"with the number of hosts on which it is faster or slower, and the hosts that disagree with the others.",
@@ -64,7 +65,8 @@ func newFleetJudge(e env) *cobra.Command {
 	flags.Var(&o.fdr, "fdr", "the share of false names among all names, at most and on average")
 	flags.DurationVar(&o.slot, "slot", time.Hour, "nodes that are visited in the same slot of time are compared")
 	flags.StringVar(&o.since, "since", "", "leave out visits before this `time`: 2026-11-27, 2026-11-27T06:00:00Z, or 168h for the last week")
-	flags.StringVar(&o.expect, "expect", "", "a `file` with the names of all nodes, a line each: those that never reported are listed")
+	flags.StringVar(&o.expect, "expect", "", "a `file` with the names of all nodes, a line each: those that never reported are\n"+
+		"listed, and any other is not judged")
 	flags.StringVar(&o.settled, "settled", "", "a `file` that remembers which visits were judged: a visit that arrives later changes\n"+
 		"the result of its own node alone")
 	flags.StringVar(&o.format, "format", fleet.Formats()[0], run.FormatUsage(fleet.Formats()))

@@ -22,7 +22,8 @@ func newFleetTemplate(e env) *cobra.Command {
 		Use:   "template " + strings.Join(catalog.Names(fleet.Templates[:]), "|"),
 		Short: "Print a file by which Slurm, Kubernetes or ssh visits many machines",
 		Long: "The file works as it is, with the paths that its first lines name. It is printed, and nothing is run:\n\n" +
-			list.String(),
+			list.String() + "\nOnly with ssh, where the collector names the folder of each node, can no node write visits of another: see gorun\n" +
+			"help fleet for what each way can promise.\n",
 		Example: "  gorun fleet template slurm > gorun-fleet.sh\n" +
 			"  gorun fleet template kubernetes | kubectl apply -f -",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -347,7 +347,10 @@ func TestSlurmSlowNode(t *testing.T) {
 		for _, slow := range j.Slow {
 			assert.Equal(t, "n0", slow.Node)
 		}
-		s.run("sh", "-c", s.run(s.gorun, append(s.judging(fmt.Sprint("slowed-", fleets)), "--format", "slurm")...))
+		lines := append(s.judging(fmt.Sprint("slowed-", fleets)), "--format", "slurm")
+		assert.Contains(t, s.run(s.gorun, lines...), "# no line for n0 (", "one of two nodes could be framed by the other")
+		s.wrong(lines[2], "n0")
+		s.run("sh", "-c", s.run(s.gorun, lines...))
 		s.await("drained node", func() bool { return s.nodes() == "n0 drain, n1 idle" })
 		s.run("scontrol", "update", "nodename=n0", "state=resume")
 		s.awaitIdle()
@@ -356,6 +359,17 @@ func TestSlurmSlowNode(t *testing.T) {
 		j := s.fleet(fmt.Sprint("healthy-", fleets), 14, func(fleet.Judgement) bool { return false })
 		assert.Empty(t, j.Slow)
 	}
+}
+
+// wrong writes a wrong result into the last visit of a node: what a node says of itself drains it.
+func (s *slurm) wrong(visits, node string) {
+	s.t.Helper()
+	files, err := filepath.Glob(filepath.Join(visits, node, "*", "*"))
+	require.NoError(s.t, err)
+	last := slices.Max(files)
+	text, err := os.ReadFile(last)
+	require.NoError(s.t, err)
+	require.NoError(s.t, os.WriteFile(last, append(text, `{"missing":{"name":"latency","reason":"wrong","wrong":["a wrong result"]}}`+"\n"...), 0o600))
 }
 
 const (

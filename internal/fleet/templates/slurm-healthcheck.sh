@@ -10,6 +10,7 @@
 # in slurmd's log. No node is drained: that is for a person who has read what `gorun fleet judge --format slurm` prints.
 set -euo pipefail
 
+# Who can write into the directory as this user can write visits of any node: gorun help fleet.
 out=${GORUN_VISITS:-/shared/visits} # a directory that all nodes write to, and
 gorun=${GORUN:-gorun}               # the program, on all nodes
 budget=${GORUN_BUDGET:-45s}

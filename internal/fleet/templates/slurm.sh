@@ -18,6 +18,7 @@
 #SBATCH --open-mode=append
 set -euo pipefail
 
+# Who can write into the directory as this user can write visits of any node: gorun help fleet.
 out=${GORUN_VISITS:-/shared/visits} # a directory that all nodes write to, and
 gorun=${GORUN:-gorun}               # the program, on all nodes
 
