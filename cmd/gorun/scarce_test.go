@@ -19,7 +19,6 @@ import (
 
 	"gorun/internal/cgroup/cgrouptest"
 	"gorun/internal/linux"
-	"gorun/internal/linux/linuxtest"
 	"gorun/internal/tests"
 )
 
@@ -62,6 +61,7 @@ func TestLiveScarce(t *testing.T) {
 		tests.Live(t)
 	}
 	tests.Root(t)
+	tests.Tools(t, "setpriv", "prlimit")
 	tests.CPUs(t, 2)
 	b := newBench(t)
 	load := filepath.Join(b.dir, "load")
@@ -77,7 +77,6 @@ func TestLiveScarce(t *testing.T) {
 			}
 			group := ""
 			if limit.name == "pids.max" {
-				tests.Tools(t, "setpriv")
 				group = cgrouptest.Limited(t, "pids", -1)
 			}
 			for i, command := range commands {
@@ -109,19 +108,23 @@ func (b *bench) scarcely(t *testing.T, what, args, word string, value uint64, gr
 	require.NoError(t, os.Chmod(work, 0o777))
 	require.NoError(t, os.Chmod(temporary, 0o777))
 
-	program := exec.Command("sleep", "infinity")
+	program := exec.Command("cat")
+	held, err := program.StdinPipe() // it ends with this process
+	require.NoError(t, err)
 	program.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	require.NoError(t, program.Start())
 	defer func() {
-		_ = program.Process.Kill()
-		_ = program.Wait()
+		held.Close()
+		assert.NoError(t, program.Wait())
 	}()
 	before := settings(t, program.Process.Pid)
 
-	w := linuxtest.Without{User: user}
+	limit := strings.ToLower(strings.TrimPrefix(word, "RLIMIT_"))
+	become := []string{"setpriv", "--reuid", strconv.Itoa(user), "--regid", strconv.Itoa(user), "--clear-groups"}
 	if group == "" {
-		w.Limits = map[string]uint64{word: value}
+		become = append(become, "prlimit", fmt.Sprintf("--%s=%d", limit, value))
 	} else {
+		become = append([]string{"sh", "-c", `echo $$ >"$0"/cgroup.procs && exec "$@"`, group}, become...)
 		require.NoError(t, os.WriteFile(filepath.Join(group, "pids.max"), []byte(strconv.FormatUint(value, 10)), 0))
 	}
 	line := b.line(strings.ReplaceAll(args, "$PID", strconv.Itoa(program.Process.Pid)), work)
@@ -129,13 +132,8 @@ func (b *bench) scarcely(t *testing.T, what, args, word string, value uint64, gr
 	run := func() (o outcome) {
 		ctx, cancel := context.WithTimeout(t.Context(), tests.Hang)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, b.without, append([]string{w.Argument(), b.gorun}, line...)...)
-		if group != "" { // nothing is left to do but to become gorun
-			cmd = exec.CommandContext(ctx, "sh", slices.Concat([]string{
-				"-c", `echo $$ >"$0"/cgroup.procs && user=$1 && shift && exec setpriv --reuid "$user" --regid "$user" --clear-groups "$@"`,
-				group, strconv.Itoa(user), b.gorun,
-			}, line)...)
-		}
+		argv := slices.Concat(become, []string{b.gorun}, line)
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Dir, cmd.Env = work, append(os.Environ(), "TMPDIR="+temporary, "XDG_RUNTIME_DIR="+temporary, "HOME="+temporary)
 		stdout.Reset()
 		stderr.Reset()
@@ -147,6 +145,10 @@ func (b *bench) scarcely(t *testing.T, what, args, word string, value uint64, gr
 	o := run()
 	if strings.Contains(o.said, "holds the lock") { // another test takes a CPU
 		tests.Await(t, "end of another process that takes a CPU", func() bool { o = run(); return !strings.Contains(o.said, "holds the lock") })
+	}
+	if strings.Contains(o.said, "Cannot fork") { // as the load says, which is refused a process itself
+		o = outcome{}
+		err = nil
 	}
 	went = "ran"
 	switch {
