@@ -18,7 +18,7 @@ func TestRefused(t *testing.T) {
 	tests.Tools(t, "prlimit")
 	self, err := os.Executable()
 	require.NoError(t, err)
-	if exec.Command("prlimit", "--nofile=100", self, "-test.run", "^$").Run() != nil {
+	if exec.Command(self, "-test.run", "^$").Run() != nil { // prlimit would have a shell run it
 		t.Skip("needs a machine that runs this binary without an emulator")
 	}
 	for limit, want := range map[string]struct{ words, hint string }{
