@@ -62,7 +62,7 @@ type order struct {
 	Remove *step `json:"remove,omitempty"`
 	Look   *step `json:"look,omitempty"` // was it undone since the last look?
 
-	Longest time.Duration `json:"longest,omitempty"` // of a new step
+	Longest time.Duration `json:"longest,omitempty"` // of the step that is added
 }
 
 // Answers of a guardian.
@@ -295,7 +295,7 @@ func (g *guard) do(o order, socket *linux.Socket) (answer string) {
 	}
 	if s := o.Add; s != nil {
 		if i := find(s); i >= 0 {
-			g.steps[i].step = *s
+			g.steps[i].step, g.steps[i].longest = *s, o.Longest
 		} else {
 			g.steps = append(g.steps, held{step: *s, files: socket.Files, longest: o.Longest, said: true})
 		}

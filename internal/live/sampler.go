@@ -106,8 +106,15 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 		return warnings, s.tryLoad(ctx)
 	}
 	found, err := s.pilot(ctx)
+	if state := s.switcher.State(); err == nil && state.Longest < s.longest() { // the pilot found longer blocks
+		state.Longest = s.longest()
+		err = s.guardian.HoldState(state)
+	}
 	return append(warnings, found...), err
 }
+
+// longest is the longest time for which the program keeps a setting.
+func (s *sampler) longest() time.Duration { return brief + s.mostSwitch() + s.washout + s.afterFollowed + s.block + s.longLength() }
 
 // selectors returns what is needed of the endpoint's page.
 func (s *sampler) selectors() []metrics.Selector {
@@ -146,7 +153,7 @@ const longer = "give a longer --budget"
 // hold saves the program, in a file and in a guardian, before it is switched.
 func (s *sampler) hold(switcher *subject.Switcher) error {
 	g, state := guardian.New(s.Self), switcher.State()
-	state.Longest = s.washout + s.block + s.longLength()
+	state.Longest = s.longest()
 	if err := g.HoldState(state); err != nil {
 		return fmt.Errorf("%v: %w", s.program.Who, err)
 	}
