@@ -48,12 +48,7 @@ func newFleetJudge(e env) *cobra.Command {
 			"  gorun fleet judge /shared/visits --since 168h --expect nodes.txt --settled judged.json\n" +
 			"  gorun fleet judge /shared/visits --format slurm\n" +
 			"  gorun fleet judge placements-*.jsonl",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("no path is given"), "gorun fleet judge /shared/visits"))
-			}
-			return nil
-		},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
 			return o.run(cmd.Context())
@@ -80,17 +75,6 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 	if err := run.KnownFormat(o.format, fleet.Formats()); err != nil {
 		return err
 	}
-	files, err := fleet.Files(o.paths)
-	if err != nil {
-		return err
-	}
-	if fleet.AreVisits(files) {
-		return o.judgeVisits(ctx, files)
-	}
-	return o.judgeHosts(files)
-}
-
-func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (err error) {
 	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: o.env.Now()}
 	if options.Since, err = parseSince(o.since, options.Now); err != nil {
 		return hint.Flag("since", o.since, err)
@@ -103,19 +87,34 @@ func (o *fleetJudgeOptions) judgeVisits(ctx context.Context, files []string) (er
 			return hint.Flag("settled", o.settled, err)
 		}
 	}
-	j := fleet.Judge(files, options)
-	j.Tool = tool()
-	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil {
-		return err
+	var settled *output.File
+	if o.settled != "" {
+		settled, err = output.Opener{Stdout: o.env.Stdout, Stderr: o.env.Stderr}.Open(ctx, output.Named{Flag: "settled", Path: o.settled})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, settled.Close()) }()
 	}
-	if o.settled == "" {
-		return nil
+	if len(o.paths) == 0 {
+		return hint.Usage(hint.With(errors.New("no path is given"), "gorun fleet judge /shared/visits"))
 	}
-	file, err := output.Opener{Stdout: o.env.Stdout, Stderr: o.env.Stderr}.Open(ctx, output.Named{Flag: "settled", Path: o.settled})
+	files, err := fleet.Files(o.paths)
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Write(j.Settled.Write), file.Close())
+	if fleet.AreVisits(files) {
+		return o.judgeVisits(files, options, settled)
+	}
+	return o.judgeHosts(files)
+}
+
+func (o *fleetJudgeOptions) judgeVisits(files []string, options fleet.Options, settled *output.File) error {
+	j := fleet.Judge(files, options)
+	j.Tool = tool()
+	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil || settled == nil {
+		return err
+	}
+	return settled.Write(j.Settled.Write)
 }
 
 // judgeHosts judges journals of one matrix from many hosts.
