@@ -145,7 +145,7 @@ race: ## the tests of make test under the race detector, where there is more tha
 	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race -run 'Serve' ./internal/report
 
 # Conditions of make flaky, and which of the tests it runs, by a regular expression.
-CONDITIONS ?= quiet busy one-cpu half-cpu user
+CONDITIONS ?= quiet busy one-cpu half-cpu user odd-surroundings
 TESTS ?=
 
 .PHONY: flaky

@@ -48,13 +48,7 @@ func newCompare(e env) *cobra.Command {
 			"  gorun compare before.jsonl after.jsonl --fail-on slower\n" +
 			"  gorun compare a1.jsonl b1.jsonl a2.jsonl b2.jsonl a3.jsonl b3.jsonl a4.jsonl b4.jsonl\n" +
 			"  gorun compare run.jsonl",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 && (len(args) == 0 || len(args)%2 != 0) {
-				return hint.Usage(hint.With(fmt.Errorf("compare takes one journal, or pairs of A and B, but got %d", len(args)),
-					"gorun compare before.jsonl after.jsonl"))
-			}
-			return nil
-		},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
 			return runCompare(cmd.Context(), o)
@@ -78,7 +72,7 @@ func newCompare(e env) *cobra.Command {
 func (o *compareOptions) validate() error {
 	formats := render.Names()
 	switch len(o.files) {
-	case 1:
+	case 0, 1:
 	case 2:
 		formats = comparisonFormats
 	default:
@@ -92,6 +86,10 @@ func (o *compareOptions) validate() error {
 			return hint.Flag("across", word, hint.With(errors.New("no such condition"),
 				"there are "+strings.Join(matrix.Across(), ", ")))
 		}
+	}
+	if n := len(o.files); n != 1 && (n == 0 || n%2 != 0) {
+		return hint.Usage(hint.With(fmt.Errorf("compare takes one journal, or pairs of A and B, but got %d", n),
+			"gorun compare before.jsonl after.jsonl"))
 	}
 	return nil
 }

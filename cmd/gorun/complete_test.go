@@ -88,7 +88,7 @@ try() {
 	}
 	cmd := exec.Command("bash", "--norc", "-c", script)
 	cmd.Dir = here
-	cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "COLUMNS=") // in a narrow terminal, descriptions are added
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	got := strings.Split(string(out), "\n")
@@ -103,7 +103,9 @@ func TestBashCompletionNeedsItsPackage(t *testing.T) {
 	tests.Tools(t, "bash")
 	file := filepath.Join(t.TempDir(), "gorun")
 	require.NoError(t, os.WriteFile(file, []byte(dryRun(t, []string{"completion", "bash"}).stdout), 0o644))
-	out, err := exec.Command("bash", "--norc", "-c", `. "$0"; COMP_WORDS=(gorun "") COMP_CWORD=1; __start_gorun`, file).CombinedOutput()
+	cmd := exec.Command("bash", "--norc", "-c", `. "$0"; COMP_WORDS=(gorun "") COMP_CWORD=1; __start_gorun`, file)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := cmd.CombinedOutput()
 	assert.Error(t, err)
 	assert.Equal(t, "\ngorun: completion needs the package bash-completion\n", string(out))
 }

@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // dryRuns are the plans whose cost may grow with the machine. MACHINE stands for --sysroot and its directory. With a budget
 // of 0 no run is refused for taking too long.
@@ -22,5 +25,9 @@ var dryRuns = []struct{ name, args string }{
 
 // dryRunOn returns the words of a command line of dryRuns for the captured machine at sysroot.
 func dryRunOn(args, sysroot string) []string {
-	return strings.Fields(strings.Replace(args, "MACHINE", "--sysroot "+sysroot, 1))
+	words := strings.Fields(args)
+	if i := slices.Index(words, "MACHINE"); i >= 0 {
+		words[i] = "--sysroot=" + sysroot
+	}
+	return words
 }

@@ -36,7 +36,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(gorun, args...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "GOCACHE="+ts.Getenv("GOCACHE"))
+	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "GOCACHE="+ts.Getenv("GOCACHE"),
+		"GIT_CEILING_DIRECTORIES="+ts.Getenv("GIT_CEILING_DIRECTORIES"))
 	out, err := os.Create(ts.MkAbs("out"))
 	ts.Check(err)
 	defer out.Close()

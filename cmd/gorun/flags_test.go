@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode"
 
@@ -44,6 +45,21 @@ var flagValues = []struct {
 	{long, []string{"a", "9", "1,", "a b ", "\x1b[1m", "é", "\x80", "/x"}},
 	{"twice", []string{"1", "2", "0", "true", "1s", "all", "table", "-1"}},
 	{"directory", []string{".", "./", "/etc", "/proc/self/fd"}},
+	{"file", append([]string{"/dev/full", "/dev/null", "missing/file", "run.jsonl", "deep", "values", "empty"}, blocking...)},
+	{"many", []string{numbers(20_000, ","), numbers(20_000, " "), "a=" + numbers(20_000, ","), "a=1:10000", "nice=" + numbers(9_000, ",")}},
+}
+
+// blocking are files that block or never end, which each command must open with care.
+// TODO: switch these on where the one opener is: "fifo", "/dev/zero", "/dev/tty"
+var blocking = []string{}
+
+// numbers returns the numbers from 1 to n.
+func numbers(n int, separator string) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprint(&text, i+1, separator)
+	}
+	return strings.TrimSuffix(text.String(), separator)
 }
 
 const long = "100 kB"
@@ -62,7 +78,10 @@ var flagBases = []string{
 	"matrix futex --round-trips=100,200 -- 0 1",
 	"matrix migrate --every=1ms,2ms --working-set=16KiB",
 	"matrix exec --nice=1,2 -- true",
+	"ab -- true false",
+	"live --vary=nice=0,5 --metric=process:cpu",
 	"topo", "doctor", "compare -- run.jsonl run.jsonl", "compare -- run.jsonl", "report --out=page.html -- run.jsonl",
+	"fleet judge -- visits",
 }
 
 // internals matches words of Go that must not be in a message about a flag.
@@ -76,7 +95,7 @@ type flagOutcome struct {
 }
 
 // dryRun executes a command line in this process.
-func dryRun(t *testing.T, args []string) flagOutcome {
+func dryRun(t testing.TB, args []string) flagOutcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	e := defaultEnv()
@@ -99,8 +118,9 @@ func dryRun(t *testing.T, args []string) flagOutcome {
 	return tests.Receive(t, fmt.Sprintf("end of %.300q", args), done)
 }
 
-// fault returns the fault of the outcome of a command line with a flag; "" if there is none.
-func (o flagOutcome) fault(flag string) string {
+// fault returns the fault of the outcome of a command line with flags, of which a refusal must name one; "" if there is none.
+func (o flagOutcome) fault(flags ...string) string {
+	named := func(flag string) bool { return strings.Contains(o.stderr, "--"+flag) }
 	unprintable := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 	switch {
 	case o.panicked != "":
@@ -113,7 +133,7 @@ func (o flagOutcome) fault(flag string) string {
 		return "it printed a result as well"
 	case strings.Count(o.stderr, "gorun: error: ") != 1 || !strings.HasPrefix(o.stderr, "gorun: error: "):
 		return "not one error: " + o.stderr
-	case !strings.Contains(o.stderr, "--"+flag):
+	case !slices.ContainsFunc(flags, named):
 		return "it does not name the flag: " + o.stderr
 	case strings.ContainsFunc(o.stderr, unprintable):
 		return fmt.Sprintf("it repeats what is not printed: %q", o.stderr)
@@ -146,62 +166,168 @@ func TestAllFlagValues(t *testing.T) {
 	tryFlagValues(t, func(_, _ string, values []string) []string { return values })
 }
 
-// tryFlagValues tries those values of a class that choose returns for a flag of a command.
-func tryFlagValues(t *testing.T, choose func(flag, class string, values []string) []string) {
-	host, err := filepath.Abs("../../testdata/hosts/qemu-numa2.txtar")
-	require.NoError(t, err)
-	archive, err := txtar.ParseFile("../../testdata/runs/matrix.txtar")
-	require.NoError(t, err)
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("run.jsonl", archive.Files[0].Data, 0o600))
+// A flagBase is a command line to which flags are added.
+type flagBase struct {
+	text       string
+	args, rest []string // rest are words that are not flags
+	flags      []string
+}
 
-	accepted, refused := map[string]int{}, map[string]int{}
-	for _, base := range flagBases {
-		words, rest, _ := strings.Cut(base, " -- ")
-		args := strings.Fields(words)
-		cmd, _, err := newRoot(defaultEnv()).Find(args)
+// line returns the command line with flags.
+func (b flagBase) line(flags ...string) []string {
+	return slices.Concat(b.args, flags, []string{"--"}, b.rest)
+}
+
+// readyBases returns the command lines of flagBases, and a new directory with the files that they name.
+func readyBases(t testing.TB) (bases []flagBase, dir string) {
+	t.Helper()
+	root, err := filepath.Abs("../../testdata")
+	require.NoError(t, err)
+	archive, err := txtar.ParseFile(root + "/runs/matrix.txtar")
+	require.NoError(t, err)
+	fleet, err := txtar.ParseFile(root + "/fleet/slurm-healthy.txtar")
+	require.NoError(t, err)
+	visits, err := txtar.FS(fleet)
+	require.NoError(t, err)
+	dir = t.TempDir()
+	require.NoError(t, os.CopyFS(dir+"/visits", visits))
+	for name, text := range map[string]string{
+		"run.jsonl": string(archive.Files[0].Data), "empty": "", "deep": strings.Repeat("[", 60_000),
+		"values": "experiment: primes\nflags: {workers: [" + numbers(9_000, ",") + "]}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	require.NoError(t, syscall.Mkfifo(dir+"/fifo", 0o600))
+	for _, text := range flagBases {
+		words, rest, _ := strings.Cut(text, " -- ")
+		base := flagBase{text: text, args: strings.Fields(words), rest: strings.Fields(rest)}
+		cmd, _, err := newRoot(defaultEnv()).Find(base.args)
 		require.NoError(t, err)
 		if cmd.Flags().Lookup("sysroot") != nil {
-			args = append(args, "--sysroot="+host)
+			base.args = append(base.args, "--sysroot="+root+"/hosts/qemu-numa2.txtar")
 		}
 		if cmd.Flags().Lookup("dry-run") != nil {
-			args = append(args, "--dry-run")
+			base.args = append(base.args, "--dry-run")
 		}
-		line := func(flags ...string) []string {
-			return slices.Concat(args, flags, []string{"--"}, strings.Fields(rest))
-		}
-		o := dryRun(t, line())
-		require.Zero(t, o.code, "%s: %s%s", base, o.stderr, o.panicked)
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if flag.Name != "restore" { // it would put back what gorun changed outside of the test
+				base.flags = append(base.flags, flag.Name)
+			}
+		})
+		bases = append(bases, base)
+	}
+	return bases, dir
+}
+
+// given returns the words of a flag with a value of a class.
+func given(flag, class, value string) []string {
+	if class == long {
+		value = strings.Repeat(value, 100_000/len(value))
+	}
+	words := []string{"--" + flag + "=" + value}
+	if class == "twice" {
+		words = append(words, words[0])
+	}
+	return words
+}
+
+// tryFlagValues tries those values of a class that choose returns for a flag of a command.
+func tryFlagValues(t *testing.T, choose func(flag, class string, values []string) []string) {
+	accepted, refused := map[string]int{}, map[string]int{}
+	bases, dir := readyBases(t)
+	t.Chdir(dir)
+	for _, base := range bases {
+		o := dryRun(t, base.line())
+		require.Zero(t, o.code, "%s: %s%s", base.text, o.stderr, o.panicked)
+		for _, flag := range base.flags {
 			for _, class := range flagValues {
-				for _, value := range choose(flag.Name, class.name, class.values) {
-					if class.name == long {
-						value = strings.Repeat(value, 100_000/len(value))
-					}
-					given := []string{"--" + flag.Name + "=" + value}
-					if class.name == "twice" {
-						given = append(given, given[0])
-					}
-					o := dryRun(t, line(given...))
+				for _, value := range choose(flag, class.name, class.values) {
+					words := given(flag, class.name, value)
+					o, fault := base.try(t, words, flag)
 					if o.code == exitDone {
 						accepted[class.name]++
 					} else {
 						refused[class.name]++
 					}
-					fault := o.fault(flag.Name)
 					if value == "" && o.code == exitDone {
 						fault = "it takes an empty value"
 					}
 					if fault != "" {
-						t.Errorf("%s %.200q: %.3000s", base, given, fault)
+						t.Errorf("%s %.200q: %.3000s", base.text, words, fault)
 					}
 				}
 			}
-		})
+		}
 	}
 	for _, class := range flagValues {
 		t.Logf("%-12s %4d accepted, %4d refused", class.name, accepted[class.name], refused[class.name])
 	}
+}
+
+// try executes a command line with the words of flags, one of which a refusal must name, and returns its fault; "": it has none. Without
+// the words that are not flags, the refusal must name one too: a wrong flag is reported before a missing argument.
+func (b flagBase) try(t testing.TB, words []string, flags ...string) (o flagOutcome, fault string) {
+	before := entries(t)
+	o = dryRun(t, b.line(words...))
+	fault = o.fault(flags...)
+	if fault == "" && aboutFlag.MatchString(o.stderr) && len(b.rest) > 0 {
+		without := b
+		without.rest = nil
+		if fault = dryRun(t, without.line(words...)).fault(flags...); fault != "" {
+			fault = "without arguments: " + fault
+		}
+	}
+	for _, name := range entries(t) {
+		if !slices.Contains(before, name) {
+			require.NoError(t, os.RemoveAll(name))
+			if o.code != exitDone && fault == "" {
+				fault = fmt.Sprintf("it leaves %.100q behind", name)
+			}
+		}
+	}
+	return o, fault
+}
+
+// aboutFlag matches a refusal of a flag, other than one of an argument that names a flag.
+var aboutFlag = regexp.MustCompile(`^gorun: error: (cell .*: )?--`)
+
+func entries(t testing.TB) (names []string) {
+	all, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, entry := range all {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// Two flags of a command with any values are accepted or refused, as one flag is.
+func FuzzFlags(f *testing.F) {
+	bases, dir := readyBases(f)
+	for i := range bases {
+		for n := range 8 {
+			f.Add(uint16(i), uint16(7*n), uint16(3*n), uint16(5*n), uint16(n))
+		}
+	}
+	f.Fuzz(func(t *testing.T, base, flag, value, otherFlag, otherValue uint16) {
+		t.Chdir(dir)
+		b := bases[int(base)%len(bases)]
+		names := [2]string{b.flags[int(flag)%len(b.flags)], b.flags[int(otherFlag)%len(b.flags)]}
+		var words []string
+		for i, n := range [2]uint16{value, otherValue} {
+			class := flagValues[int(n)%len(flagValues)]
+			words = append(words, given(names[i], class.name, class.values[int(n)/len(flagValues)%len(class.values)])...)
+		}
+		all := names[:]
+		for _, word := range b.args {
+			if flag, is := strings.CutPrefix(word, "--"); is {
+				flag, _, _ = strings.Cut(flag, "=")
+				all = append(all, flag)
+			}
+		}
+		if _, fault := b.try(t, words, all...); fault != "" {
+			t.Fatalf("%s %.300q: %.3000s", b.text, words, fault)
+		}
+	})
 }
 
 // The command that continues a run has --resume where the run's command has it.

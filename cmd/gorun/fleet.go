@@ -103,9 +103,6 @@ func batteryText() string {
 }
 
 func runFleetNode(ctx context.Context, o *visitOptions) error {
-	if o.dir == "" {
-		return hint.Usage(hint.With(errors.New("a visit has nowhere to write to"), "give --out DIR"))
-	}
 	name, _ := os.Hostname()
 	v := fleet.Visitor{
 		Root: o.env.Root, Tool: o.env.Tool, Experiments: rows, Dir: o.dir, Node: cmp.Or(o.node, name), Budget: o.budget,
@@ -113,6 +110,9 @@ func runFleetNode(ctx context.Context, o *visitOptions) error {
 	}
 	if err := fleet.CheckNode(v.Node); err != nil {
 		return err
+	}
+	if o.dir == "" {
+		return hint.Usage(hint.With(errors.New("a visit has nowhere to write to"), "give --out DIR"))
 	}
 	if !o.given("seed") {
 		v.Seed = hourSeed(o.env.Now())

@@ -49,12 +49,7 @@ func newFleetJudge(e env) *cobra.Command {
 			"  gorun fleet judge /shared/visits --since 168h --expect nodes.txt --settled judged.json\n" +
 			"  gorun fleet judge /shared/visits --format slurm\n" +
 			"  gorun fleet judge placements-*.jsonl",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("no path is given"), "gorun fleet judge /shared/visits"))
-			}
-			return nil
-		},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
 			return o.run(cmd.Context())
@@ -94,6 +89,17 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 			return hint.Flag("settled", o.settled, err)
 		}
 	}
+	var settled *output.File
+	if o.settled != "" {
+		settled, err = output.Opener{Stdout: o.env.Stdout, Stderr: o.env.Stderr}.Open(ctx, output.Named{Flag: "settled", Path: o.settled})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, settled.Close()) }()
+	}
+	if len(o.paths) == 0 {
+		return hint.Usage(hint.With(errors.New("no path is given"), "gorun fleet judge /shared/visits"))
+	}
 	j, journals, err := fleet.Judge(ctx, o.paths, options)
 	switch {
 	case ctx.Err() != nil:
@@ -104,17 +110,10 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 		return o.judgeHosts(ctx, journals)
 	}
 	j.Tool = tool()
-	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil {
+	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil || settled == nil {
 		return err
 	}
-	if o.settled == "" {
-		return nil
-	}
-	file, err := output.Opener{Stdout: o.env.Stdout, Stderr: o.env.Stderr}.Open(ctx, output.Named{Flag: "settled", Path: o.settled})
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Write(j.Settled.Write), file.Close())
+	return settled.Write(j.Settled.Write)
 }
 
 // judgeHosts judges journals of one matrix from many hosts.

@@ -43,20 +43,18 @@ func newVerify(e env) *cobra.Command {
 			checked,
 		Example: "  gorun journal verify run.jsonl\n" +
 			"  gorun journal verify *.jsonl",
-		Args:              someJournals("gorun journal verify run.jsonl"),
+		Args:              cobra.ArbitraryArgs,
 		RunE:              func(cmd *cobra.Command, files []string) error { return verify(cmd.Context(), e, files) },
 		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 }
 
 // someJournals refuses a command line without a journal.
-func someJournals(example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return hint.Usage(hint.With(fmt.Errorf("%s needs one journal or more", cmd.Name()), example))
-		}
-		return nil
+func someJournals(command string, files []string, example string) error {
+	if len(files) == 0 {
+		return hint.Usage(hint.With(fmt.Errorf("%s needs one journal or more", command), example))
 	}
+	return nil
 }
 
 // checked is the table of checks.
@@ -79,6 +77,9 @@ const checked = `  part         checks
 A figure that cannot be computed from others, such as the user time of a sample, is protected only by its line's checksum.`
 
 func verify(ctx context.Context, e env, files []string) error {
+	if err := someJournals("verify", files, "gorun journal verify run.jsonl"); err != nil {
+		return err
+	}
 	var wrong int
 	var way string
 	for _, file := range files {

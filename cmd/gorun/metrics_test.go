@@ -101,8 +101,13 @@ func series(text, name string) float64 {
 
 // gorun metrics --write writes the files into a new directory. It does not replace a file with another content.
 func TestMetricsWrite(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new/monitoring")
 	files := []string{"grafana-dashboard.json", "prometheus.yml", "rules.yml"}
+	want := map[string]string{}
+	for _, name := range files {
+		want[name] = readPrometheusFile(t, name)
+	}
+	t.Chdir(t.TempDir()) // a long path would be cut in errors
+	dir := "new/monitoring"
 	for range 2 { // the same files may be there already
 		o := dryRun(t, []string{"metrics", "--write", dir})
 		require.Zero(t, o.code, o.stderr)
@@ -110,7 +115,7 @@ func TestMetricsWrite(t *testing.T) {
 		for _, name := range files {
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			require.NoError(t, err)
-			assert.Equal(t, readPrometheusFile(t, name), string(text))
+			assert.Equal(t, want[name], string(text))
 			paths += filepath.Join(dir, name) + "\n"
 		}
 		assert.Equal(t, paths, o.stdout)
@@ -128,11 +133,15 @@ func TestMetricsWrite(t *testing.T) {
 	assert.Equal(t, "mine", string(text))
 
 	for args, want := range map[string]string{
-		"metrics":                    "metrics has nowhere to write to",
-		"metrics --write " + rules:   "cannot write to --write " + rules + ": not a directory",
-		"metrics --write /proc/gone": "cannot write to --write /proc/gone: ",
+		"":                   "metrics has nowhere to write to",
+		"--write=" + rules:   "cannot write to --write " + rules + ": not a directory",
+		"--write=/proc/gone": "cannot write to --write /proc/gone: ",
 	} {
-		o := dryRun(t, strings.Fields(args))
+		words := []string{"metrics", args}
+		if args == "" {
+			words = words[:1]
+		}
+		o := dryRun(t, words)
 		assert.Equal(t, exitUsage, o.code, args)
 		assert.Contains(t, o.stderr, "gorun: error: "+want, args)
 		assert.Equal(t, 2, strings.Count(o.stderr, "\n"), o.stderr)

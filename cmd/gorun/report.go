@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +40,7 @@ func newReport(e env) *cobra.Command {
 		Example: "  gorun report run.jsonl -o report.html\n" +
 			"  gorun report before.jsonl after.jsonl -o report.html\n" +
 			"  gorun report run.jsonl --serve 127.0.0.1:0",
-		Args: someJournals("gorun report run.jsonl -o report.html"),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
 			return runReport(cmd.Context(), o)
@@ -57,9 +59,6 @@ func newReport(e env) *cobra.Command {
 
 func (o *reportOptions) validate() error {
 	switch {
-	case o.out == "" && o.serve == "":
-		return hint.Usage(hint.With(errors.New("report has nowhere to write to"),
-			"give -o report.html, or --serve 127.0.0.1:0"))
 	case o.out != "" && o.serve != "":
 		return hint.Usagef("--out and --serve exclude each other")
 	case len(o.names) > 0 && o.serve == "":
@@ -75,7 +74,31 @@ func (o *reportOptions) validate() error {
 			return hint.Usagef("--out %s is one of the runs, and would be overwritten", o.out)
 		}
 	}
+	if o.serve != "" {
+		if _, _, err := o.listensAt(); err != nil {
+			return err
+		}
+	}
+	if o.out == "" && o.serve == "" {
+		return hint.Usage(hint.With(errors.New("report has nowhere to write to"), "give -o report.html, or --serve 127.0.0.1:0"))
+	}
 	return nil
+}
+
+// someFiles returns an error if there is no journal.
+func (o *reportOptions) someFiles() error {
+	return someJournals("report", o.files, "gorun report run.jsonl -o report.html")
+}
+
+// listensAt returns the host and the port of --serve.
+func (o *reportOptions) listensAt() (host, port string, err error) {
+	if host, port, err = net.SplitHostPort(o.serve); err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		err = hint.Flag("serve", o.serve, hint.With(errors.New("not a listen address"), "write HOST:PORT, as in 127.0.0.1:0"))
+	}
+	return cmp.Or(host, "127.0.0.1"), port, err // other machines get the page only if the address allows them to
 }
 
 func (o *reportOptions) options() report.Options {
@@ -94,6 +117,9 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 		return err
 	}
 	if o.serve != "" {
+		if err := o.someFiles(); err != nil {
+			return err
+		}
 		return o.serveReport(ctx)
 	}
 	page, err := o.outputs().Open(ctx, o.page())
@@ -104,6 +130,9 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, page.Close()) }()
+	if err := o.someFiles(); err != nil {
+		return err
+	}
 	inputs := make([]report.Input, len(o.files))
 	for i, file := range o.files {
 		if inputs[i], err = report.Read(ctx, o.env.Files(), file, views); err != nil {
@@ -115,13 +144,9 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 
 // serveReport serves the page until SIGHUP, SIGINT or SIGTERM, which are its normal end.
 func (o *reportOptions) serveReport(ctx context.Context) error {
-	host, port, err := net.SplitHostPort(o.serve)
+	host, port, err := o.listensAt()
 	if err != nil {
-		return hint.Flag("serve", o.serve, hint.With(errors.New("not a listen address"),
-			"write HOST:PORT, as in 127.0.0.1:0"))
-	}
-	if host == "" {
-		host = "127.0.0.1" // other machines get the page only if the address allows them to
+		return err
 	}
 	served, err := report.NewServed(ctx, o.files, o.options())
 	if err != nil {
@@ -129,7 +154,7 @@ func (o *reportOptions) serveReport(ctx context.Context) error {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return hint.With(fmt.Errorf("cannot serve the report: %w", err), "choose another address; port 0 is any that is free")
+		return hint.With(fmt.Errorf("--serve %s: cannot serve the report: %w", o.serve, err), "choose another address; port 0 is any that is free")
 	}
 	fmt.Fprintf(o.env.Stderr, "gorun: the report is at http://%s/\n", listener.Addr())
 	names := append(o.names, host)

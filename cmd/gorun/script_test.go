@@ -87,6 +87,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			env.Setenv("CPU", strconv.Itoa(allowed.First())) // one that we have
 			env.Setenv("PAIR", cpuset.Of(allowed.List()[:min(2, allowed.Len())]...).String())
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir)
+			env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir)) // there may be a repository above the temporary folder
 			env.Setenv("GOCACHE", goCache())
 			return nil
 		},

@@ -52,15 +52,16 @@ func (c *Commands) Open(_ context.Context, o experiment.Opening) (f experiment.F
 	f.FirstColumns = []result.Column{{Title: "command", Flag: nameFlag, Style: result.ColumnStyles[0]}}
 	f.Few = hint.With(errors.New("one command is nothing to compare"),
 		"give another command, each with its arguments in quotes, as 'sort FILE', or several values of a flag: --placement unbound,one-cpu")
+	if len(o.Args) == 0 {
+		o.Args = []string{"true", "true"} // by which the flags are checked
+		f.Missing = hint.Usage(hint.With(errors.New("no command was given"), "gorun ab 'COMMAND A' 'COMMAND B'"))
+	}
 	f.Groups, err = c.groups(o.Args, o.Values)
 	return f, hint.Usage(err)
 }
 
 // groups returns the groups of these commands. given returns the values of a flag on the command line.
 func (c *Commands) groups(texts []string, given func(flag string) []string) (groups []matrix.Group, err error) {
-	if len(texts) == 0 {
-		return nil, hint.With(errors.New("no command was given"), "gorun ab 'COMMAND A' 'COMMAND B'")
-	}
 	if len(c.names) > len(texts) {
 		return nil, fmt.Errorf("--command-name is given %d times, for %d commands", len(c.names), len(texts))
 	}
@@ -97,18 +98,25 @@ func (c *Commands) groups(texts []string, given func(flag string) []string) (gro
 		}
 		more, err := expand(name, texts, params, used, labels, &size)
 		if err != nil {
-			flag := "param"
-			if len(c.ranges) > 0 {
-				flag = "param-range"
+			if len(params) > 0 {
+				err = fmt.Errorf("--%s: %w", c.flagOf(params[len(params)-1]), err)
 			}
-			return nil, fmt.Errorf("--%s: %w", flag, err)
+			return nil, err
 		}
 		groups = append(groups, more...)
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return nil, hint.With(fmt.Errorf("no command has %s", placeholder(params[i].Flag)), "write it where its values belong, or leave the parameter out")
+		return nil, hint.With(fmt.Errorf("--%s: no command has %s", c.flagOf(params[i]), placeholder(params[i].Flag)), "write it where its values belong, or leave the parameter out")
 	}
 	return groups, nil
+}
+
+// flagOf returns the flag of a parameter.
+func (c *Commands) flagOf(of matrix.Axis) string {
+	if slices.ContainsFunc(c.ranges, func(text string) bool { return strings.HasPrefix(text, of.Flag+"=") }) {
+		return "param-range"
+	}
+	return "param"
 }
 
 // expand returns a group for each combination of the values of the parameters in the texts; the last parameter varies

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,6 @@ func TestCommandGroupsErrors(t *testing.T) {
 		given    func(string) []string
 	}{
 		"command 2 is empty":                              {Commands{}, []string{"a", " "}, none},
-		"no command was given":                            {Commands{}, nil, none},
 		"--command-name is given 2 times, for 1 commands": {Commands{names: []string{"a", "b"}}, []string{"x"}, none},
 		"no command has {x}":                              {Commands{lists: []string{"x=1"}}, []string{"a"}, none},
 		"the parameter x is there already":                {Commands{lists: []string{"x=1"}, ranges: []string{"x=1:2"}}, []string{"a {x}"}, none},
@@ -87,6 +87,7 @@ func TestCommandGroupsErrors(t *testing.T) {
 		`"y" is not a number`:                             {Commands{ranges: []string{"x=1:y"}}, []string{"a {x}"}, none},
 		"a range goes up, by a step above 0":              {Commands{ranges: []string{"x=2:1"}}, []string{"a {x}"}, none},
 		"the range has more than 10000 numbers":           {Commands{ranges: []string{"x=1:1e9"}}, []string{"a {x}"}, none},
+		"the matrix would have more than 10000 cells":     {Commands{}, slices.Repeat([]string{"a"}, 10_001), none},
 		"--param-range: the matrix would have more than 10000 cells": {
 			Commands{lists: []string{"x=1,2"}, ranges: []string{"y=1:9000", "z=1:9000"}}, []string{"a {x} {y} {z}"}, none,
 		},

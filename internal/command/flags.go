@@ -44,6 +44,7 @@ type flags struct {
 	exits                             exits // that are not failures
 
 	argv    []string
+	missing error // no command was given
 	hooks   Hooks
 	metrics []Metric
 	judged  experiment.ComparedBy
@@ -95,7 +96,8 @@ func (f *flags) Arguments(argv []string) error {
 	case f.command != "":
 		return nil
 	case len(argv) == 0:
-		return hint.Usage(hint.With(errors.New("no command was given"), "gorun exec --cpus 0 -- COMMAND ARGS…"))
+		f.missing = hint.Usage(hint.With(errors.New("no command was given"), "gorun exec --cpus 0 -- COMMAND ARGS…"))
+		argv = []string{"true"} // by which the flags are checked
 	}
 	f.argv = argv
 	return nil
@@ -156,6 +158,7 @@ func (f *flags) Validate() error {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	defer func() { err = cmp.Or(err, f.missing) }()
 	request, err := f.dedicated(m)
 	if err != nil {
 		return r, err

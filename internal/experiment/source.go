@@ -45,6 +45,7 @@ type Found struct {
 	// program in one setting.
 	FirstColumns []result.Column
 	Few          error
+	Missing      error              // what the command line lacks, which is reported if all that it has is right
 	Plan         func(*result.Plan) // adds the source's own part to a plan; nil: none
 
 	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.

@@ -63,22 +63,23 @@ func (f *flags) Register(set *experiment.FlagSet) {
 
 // Arguments sets A and B.
 func (f *flags) Arguments(words []string) error {
-	if len(words) != 0 && len(words) != 2 {
-		err := fmt.Errorf("give two CPUs, A and B, which may be the same, instead of %d", len(words))
-		return hint.Usage(hint.With(err, "gorun futex 0 1, or gorun futex for one pair of each relation"))
-	}
 	f.cpus = words
 	return nil
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
 	pairs := m.PerRelation(m.CPUs)
-	if len(f.cpus) > 0 {
+	switch n := len(f.cpus); n {
+	case 0:
+	case 2:
 		p, err := m.Pair(f.cpus[0], f.cpus[1])
 		if err != nil {
 			return r, err
 		}
 		pairs = []topology.CPUPair{p}
+	default:
+		err := fmt.Errorf("give two CPUs, A and B, which may be the same, instead of %d", n)
+		return r, hint.Usage(hint.With(err, "gorun futex 0 1, or gorun futex for one pair of each relation"))
 	}
 	for _, p := range pairs {
 		c := experiment.PairCell[Cell](p)

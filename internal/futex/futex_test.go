@@ -49,7 +49,8 @@ func TestResolveOne(t *testing.T) {
 	require.ErrorContains(t, err, "CPU B 99: ")
 	_, err = resolve(t, m, "all", "5")
 	require.ErrorContains(t, err, "these are 8 CPUs")
-	require.Error(t, (&flags{}).Arguments([]string{"1"}))
+	_, err = resolve(t, m, "5")
+	require.ErrorContains(t, err, "give two CPUs")
 }
 
 // ours is a cell on this machine, on the same CPU or on two.

@@ -36,7 +36,7 @@ func (s *Source) checkOut(ctx context.Context, repository string) error {
 	if _, err := s.git(ctx, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", root, s.base); err != nil {
 		return fmt.Errorf("check out %s: %w", s.base, err)
 	}
-	base.dir = filepath.Join(root, prefix)
+	base.dir, base.root = filepath.Join(root, prefix), root
 	if base.lacks, err = s.checkOutModules(ctx, repository, top, s.base+"^{tree}", root); err != nil {
 		return err
 	}
@@ -194,11 +194,22 @@ func (s *Source) hasModule(ctx context.Context, of side) error {
 	if of.name != s.base || s.base == "" {
 		return nil
 	}
-	found, err := s.line(ctx, of, "go", "env", "-json=false", "GOMOD", "GOWORK")
-	if err != nil || strings.TrimSpace(strings.TrimSuffix(found, "off")) != os.DevNull {
+	found, err := s.call(ctx, of, "go", "env", "-json=false", "GOMOD", "GOWORK")
+	if err != nil {
 		return err
 	}
-	return hint.With(fmt.Errorf("%s has no go.mod, and cannot be built as the work tree is", s.base),
+	module, work, _ := strings.Cut(string(found), "\n")
+	none, work := module == os.DevNull || module == "", strings.TrimSpace(work)
+	why := ""
+	switch {
+	case !none && (of.root == "" || strings.HasPrefix(module, of.root+string(filepath.Separator))):
+		return nil
+	case !none:
+		why = fmt.Sprintf(": go would use %s, which lies outside the repository", module)
+	case work != "" && work != "off":
+		return nil
+	}
+	return hint.With(fmt.Errorf("%s has no go.mod, and cannot be built as the work tree is%s", s.base, why),
 		"give a later revision, or a folder with a go.mod: --base FOLDER")
 }
 

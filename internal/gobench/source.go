@@ -48,6 +48,7 @@ type Source struct {
 type side struct {
 	name     string            // of its cells; "": there is one side
 	dir      string            // where packages are named from; "": the working directory
+	root     string            // of the checkout of a revision; "": it is none
 	environ  []string          // variables for the programs that build it, in addition to gorun's
 	lacks    string            // what to do if it does not build, because of what it lacks; "": nothing is known to be lacking
 	binaries map[string]binary // by the folder of the package, relative to dir

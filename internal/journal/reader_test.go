@@ -270,8 +270,8 @@ func TestChecksumByHand(t *testing.T) {
 	path, journal := journalPath(t), text(t, plain(t, 2))
 	require.NoError(t, os.WriteFile(path, journal, 0o644))
 	for i, line := range strings.Split(strings.TrimSpace(string(journal)), "\n") {
-		by := exec.Command("sh", "-c", fmt.Sprintf(`printf %%s "$(sed -n '%d{s/,"crc32":"[^"]*"}$/}/p}' %s)" | gzip | `+
-			`tail -c 8 | od -A n -t x4 -N 4 --endian=little`, i+1, path))
+		by := exec.Command("sh", "-c", fmt.Sprintf(`printf %%s "$(sed -n '%d{s/,"crc32":"[^"]*"}$/}/p}' "$0")" | gzip | `+
+			`tail -c 8 | od -A n -t x4 -N 4 --endian=little`, i+1), path)
 		sum, err := by.Output()
 		require.NoError(t, err)
 		assert.Contains(t, line, `,"crc32":"`+strings.TrimSpace(string(sum))+`"}`)

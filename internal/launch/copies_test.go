@@ -16,6 +16,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/shell"
 	"gorun/internal/tests"
 )
 
@@ -90,7 +91,7 @@ func TestCopiesInherit(t *testing.T) {
 // No copy begins before all of them wait at the gate.
 func TestCopiesBeginTogether(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "begun")
-	c := copiesOf(4, `echo $1 >>`+file)
+	c := copiesOf(4, `echo $1 >>`+shell.Quote(file))
 	var pids []int
 	c.Started = func(all []int) { pids = all }
 	o, err := run(t, c)
@@ -147,7 +148,7 @@ func TestCopiesThatCannotRun(t *testing.T) {
 
 // A copy that fails ends the others, even one that ignores SIGTERM; which one failed is known.
 func TestCopiesEndTogether(t *testing.T) {
-	ready := filepath.Join(t.TempDir(), "ready")
+	ready := shell.Quote(filepath.Join(t.TempDir(), "ready"))
 	c := copiesOf(3, `trap "" TERM; >`+ready+`$1
 		while [ $1 = 1 ]; do [ -e `+ready+`0 ] && [ -e `+ready+`2 ] && exit 7; done; sleep 1000`)
 	c.Self.Patience, c.Together = 10*time.Millisecond, true

@@ -425,6 +425,7 @@ func TestInheritedDescriptorAboveTheLimit(t *testing.T) {
 	each(t, ways, func(t *testing.T, as string) {
 		const script = `ulimit -n 24; "$0" "$1" cat <&200`
 		cmd := exec.Command("bash", "-c", "exec 200<<<hello; "+script, os.Args[0], as)
+		cmd.Env = append(os.Environ(), "LC_ALL=C") // bash warns of a locale that there is not
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 		assert.Equal(t, "hello\n", string(out))

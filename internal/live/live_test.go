@@ -369,7 +369,6 @@ func TestParseMetrics(t *testing.T) {
 		s    Source
 		says string
 	}{
-		{Source{}, "say what to measure: --metric"},
 		{Source{metric: "x", better: "lower"}, "there is no load whose lines it matches"},
 		{Source{metric: "x", load: "x"}, "--metric x: say which figure is better: --better higher, or --better lower"},
 		{Source{metric: "process:x"}, "there is no figure process:x"},

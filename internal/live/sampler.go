@@ -114,7 +114,9 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 }
 
 // longest is the longest time for which the program keeps a setting.
-func (s *sampler) longest() time.Duration { return brief + s.mostSwitch() + s.washout + s.afterFollowed + s.block + s.longLength() }
+func (s *sampler) longest() time.Duration {
+	return brief + s.mostSwitch() + s.washout + s.afterFollowed + s.block + s.longLength()
+}
 
 // selectors returns what is needed of the endpoint's page.
 func (s *sampler) selectors() []metrics.Selector {

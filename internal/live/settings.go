@@ -20,8 +20,8 @@ const auto = "auto"
 
 const compareAuto = "--vary placement=auto compares what the program has with all that can matter here"
 
-// settings gives the flags of a cell the values of --vary. It returns an error if there is nothing to compare.
-func (s *Source) settings(o experiment.Opening) error {
+// settings gives the flags of a cell the values of --vary. few is the error if there is nothing to compare.
+func (s *Source) settings(o experiment.Opening) (few, err error) {
 	m := experiment.Machine{Machine: o.Machine, CPUs: s.allowed(o.Machine), Seed: o.Seed, Live: !o.Captured}
 	if o.Recorded != nil {
 		m.Recorded = o.Recorded.Cells
@@ -29,7 +29,7 @@ func (s *Source) settings(o experiment.Opening) error {
 	if cpus := o.Values("cpus"); len(cpus) == 1 {
 		ids, err := m.Select(cpus[0], m.Allowed())
 		if err != nil {
-			return hint.Flag("cpus", cpus[0], err)
+			return nil, hint.Flag("cpus", cpus[0], err)
 		}
 		if of := cpuset.Of(ids...); !of.Equal(m.Allowed()) {
 			m.CPUs = of
@@ -37,18 +37,18 @@ func (s *Source) settings(o experiment.Opening) error {
 	}
 	for _, text := range s.vary {
 		if err := s.set(o, m, text); err != nil {
-			return hint.Flag("vary", text, err)
+			return nil, hint.Flag("vary", text, err)
 		}
 	}
 	several := func(flag string) bool { return len(o.Values(flag)) > 1 }
 	if o.One || slices.ContainsFunc(varied, several) || several("ignore-affinity") {
-		return nil
+		return nil, nil
 	}
 	way := "list several, the first is the baseline, as in --vary placement=as-is,one-cpu; " + compareAuto
 	if s.auto {
 		way = fmt.Sprintf("CPUs %v allow no other placement; --vary nice=0,5 compares nice values", m.CPUs)
 	}
-	return hint.With(errors.New("there is only one setting to compare"), way)
+	return hint.With(errors.New("there is only one setting to compare"), way), nil
 }
 
 // set gives a flag the values of one --vary.

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/lazy"
+	"gorun/internal/metrics"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 	"gorun/internal/subject"
@@ -99,13 +100,15 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	if s.url != "" {
 		f.Common["metric-url"] = s.url
 	}
-	if o.Captured {
-		return f, hint.Usage(s.settings(o))
+	lacks := s.lacks(o)
+	if !o.Captured && lacks == nil {
+		if err := s.find(); err != nil {
+			return f, err
+		}
 	}
-	if err := s.find(); err != nil {
-		return f, err
-	}
-	if err := s.settings(o); err != nil {
+	few, err := s.settings(o)
+	f.Missing = hint.Usage(cmp.Or(lacks, few))
+	if err != nil || o.Captured || f.Missing != nil {
 		return f, hint.Usage(err)
 	}
 	if s.server, err = s.serving.Find(experiment.Machine{CPUs: o.Machine.Allowed(), Root: os.DirFS("/"), Live: true}); err != nil {
@@ -138,15 +141,7 @@ func (s *Source) validate(o experiment.Opening) error {
 	if len(o.Args) > 0 {
 		return hint.With(fmt.Errorf("gorun live takes no arguments, but got %q", o.Args[0]), "a load generator is given as --load 'COMMAND'")
 	}
-	named := 0
-	for _, is := range []bool{s.pid != 0, s.group != "", s.unit != ""} {
-		if is {
-			named++
-		}
-	}
 	switch {
-	case named != 1 && !o.Captured:
-		return hint.With(errors.New("which program?"), "give one of --pid, --cgroup and --unit")
 	case s.pid < 0:
 		return hint.Flag("pid", strconv.Itoa(s.pid), errors.New("a PID is a positive number"))
 	case s.children && s.pid == 0:
@@ -162,9 +157,6 @@ func (s *Source) validate(o experiment.Opening) error {
 	case s.log != "" && s.perBlock:
 		return errors.New("--load-log and --load-per-block exclude each other")
 	}
-	if len(s.vary) == 0 && !slices.ContainsFunc(varied, func(flag string) bool { return len(o.Values(flag)) > 0 }) {
-		return hint.With(errors.New("say what to compare: --vary"), compareAuto)
-	}
 	for _, text := range s.vary {
 		if name, _, named := strings.Cut(text, "="); !named || !slices.Contains(varied, name) {
 			return hint.Flag("vary", text, hint.With(errors.New("it names no setting and its values"),
@@ -178,10 +170,34 @@ func (s *Source) validate(o experiment.Opening) error {
 		}
 		s.loadArgv = words
 	}
-	if o.One && s.metric == "" {
-		return nil
+	if s.url != "" {
+		if _, err := metrics.NewEndpoint(s.url); err != nil {
+			return hint.Flag("metric-url", s.url, err)
+		}
 	}
 	return cmp.Or(s.parseMetrics(), s.parseAbort())
+}
+
+// lacks returns an error for a flag that was not given and is needed.
+func (s *Source) lacks(o experiment.Opening) error {
+	named := 0
+	for _, is := range []bool{s.pid != 0, s.group != "", s.unit != ""} {
+		if is {
+			named++
+		}
+	}
+	switch {
+	case named > 1:
+		return hint.With(errors.New("--pid, --cgroup and --unit exclude each other: each names a program"), "give one of them")
+	case named == 0 && !o.Captured:
+		return hint.With(errors.New("which program?"), "give one of --pid, --cgroup and --unit")
+	case len(s.vary) == 0 && !slices.ContainsFunc(varied, func(flag string) bool { return len(o.Values(flag)) > 0 }):
+		return hint.With(errors.New("say what to compare: --vary"), compareAuto)
+	case s.metric == "" && !o.One:
+		return hint.With(errors.New("say what to measure: --metric"),
+			"--metric REGEX --load 'COMMAND', or --metric NAME --metric-url URL, or --metric process:run-queue")
+	}
+	return nil
 }
 
 // find finds the program.
@@ -268,8 +284,7 @@ func (s *Source) plan(plan *result.Plan) {
 // parseMetrics reads --metric and --better.
 func (s *Source) parseMetrics() error {
 	if s.metric == "" {
-		return hint.With(errors.New("say what to measure: --metric"),
-			"--metric REGEX --load 'COMMAND', or --metric NAME --metric-url URL, or --metric process:run-queue")
+		return nil
 	}
 	texts := strings.Split(s.metric, "\n")
 	if most := len(new(Figures).metrics()); len(texts) > most {

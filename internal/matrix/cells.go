@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,6 +43,9 @@ func (a Axis) Mean() float64 {
 	return float64(sum) / float64(max(1, len(a.Values)))
 }
 
+// weight is what an axis contributes to the size of a matrix: the bytes of its values.
+func (a Axis) weight() float64 { return a.Mean() * float64(len(a.Values)) }
+
 // Check returns an error for more than a matrix can have.
 func (s Size) Check() error {
 	switch {
@@ -71,6 +75,7 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 	if cells, err = known.exclude(cells, s.Exclude); err != nil {
 		return nil, 0, err
 	}
+	var few error
 	if len(cells) == 0 || len(cells) == 1 && !s.One {
 		way := "give a flag several values"
 		if len(flags) > 0 {
@@ -83,15 +88,25 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 				}
 			}
 		}
-		return nil, 0, hint.With(fmt.Errorf("a matrix has at least 2 cells, and this one has %d", len(cells)), way)
+		few = TooFew{hint.With(fmt.Errorf("a matrix has at least 2 cells, and this one has %d", len(cells)), way)}
+	}
+	if len(cells) == 0 {
+		return nil, 0, few
 	}
 	known.describe(cells)
 	if err := distinct(cells); err != nil {
 		return nil, 0, err
 	}
-	baseline, err = known.baseline(cells, s.Baseline)
-	return cells, baseline, err
+	if baseline, err = known.baseline(cells, s.Baseline); err != nil {
+		return nil, 0, err
+	}
+	return cells, baseline, few
 }
+
+// TooFew is the error of a matrix with one cell, which is right otherwise: Cells returns it too.
+type TooFew struct{ error }
+
+func (e TooFew) Unwrap() error { return e.error }
 
 // experiment is the experiment against which a spec is checked.
 type experiment struct {
@@ -133,7 +148,8 @@ func (e experiment) groups(groups []Group) ([]Group, error) {
 		}
 		size.Add(canonical[i], 0)
 		if err := size.Check(); err != nil {
-			return nil, err
+			longest := slices.MaxFunc(g.Axes, func(a, b Axis) int { return cmp.Compare(a.weight(), b.weight()) })
+			return nil, fmt.Errorf("--%s: %w", longest.Flag, err)
 		}
 	}
 	return canonical, nil

@@ -119,7 +119,7 @@ func (e experiment) find(what string, cells []result.Cell, conditions Conditions
 func (e experiment) exclude(cells []result.Cell, lists []Conditions) (kept []result.Cell, err error) {
 	excluded := map[int]bool{}
 	for _, conditions := range lists {
-		found, err := e.find("exclude", cells, conditions, false)
+		found, err := e.find("--exclude", cells, conditions, false)
 		if err != nil {
 			return nil, err
 		}
@@ -140,13 +140,13 @@ func (e experiment) baseline(cells []result.Cell, conditions Conditions) (int, e
 	if len(conditions) == 0 {
 		return 0, nil
 	}
-	found, err := e.find("baseline", cells, conditions, false)
+	found, err := e.find("--baseline", cells, conditions, false)
 	if err != nil {
 		return 0, err
 	}
 	if len(found) > 1 {
 		conditions, _ = e.conditions(conditions) // find has checked them
-		return 0, hint.With(fmt.Errorf("baseline: %d cells have %v, the first of them %q and %q",
+		return 0, hint.With(fmt.Errorf("--baseline: %d cells have %v, the first of them %q and %q",
 			len(found), conditions, cells[found[0]].Name, cells[found[1]].Name), "add conditions until one cell is left")
 	}
 	return found[0], nil

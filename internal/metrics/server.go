@@ -21,9 +21,6 @@ import (
 	"gorun/internal/web"
 )
 
-// ErrAddress is wrapped by Serve's error if the address is invalid: wrong usage, not a failure of the system.
-var ErrAddress = errors.New("not a listen address")
-
 // limits bound the cost of clients for the run. A scraper sends a few hundred bytes and reads about ten kilobytes.
 type limits struct {
 	web.Limits
@@ -56,12 +53,11 @@ type Server struct {
 
 // Serve binds the address immediately, so that a busy port is an error before any work starts, and serves in the
 // background. An address is "HOST:PORT", ":PORT" or "PORT"; without a host it is 127.0.0.1, and other machines need an
-// explicit address ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. Errors have a
-// hint, and wrap ErrAddress for an invalid address, or else the system's error.
+// explicit address ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. Errors have a hint.
 func (e *Exporter) Serve(addr string) (*Server, error) { return e.serve(addr, defaultLimits) }
 
 func (e *Exporter) serve(addr string, limits limits) (*Server, error) {
-	bind, err := loopbackUnlessTold(addr)
+	bind, err := Address(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +86,8 @@ func network(bind string) string {
 	return "tcp"
 }
 
-// loopbackUnlessTold completes an address.
-func loopbackUnlessTold(addr string) (string, error) {
+// Address completes an address, or returns an error if it is none.
+func Address(addr string) (string, error) {
 	text := addr
 	if !strings.Contains(text, ":") {
 		text = ":" + text
@@ -101,7 +97,7 @@ func loopbackUnlessTold(addr string) (string, error) {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return "", hint.With(fmt.Errorf("%w: %q", ErrAddress, addr), "write HOST:PORT, as in 127.0.0.1:9464, or :9464")
+		return "", hint.With(errors.New("not a listen address"), "write HOST:PORT, as in 127.0.0.1:9464, or :9464")
 	}
 	if host == "" {
 		host = "127.0.0.1"

@@ -111,6 +111,9 @@ func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 	}
 	m.recorded = c.recorded()
 	c.settleSeed()
+	if err := c.checkValues(m); err != nil {
+		return err
+	}
 	defer func() { err = worseOutcome(err, c.source.Close()) }()
 	found, err := c.find(ctx, m, args)
 	switch {
@@ -124,16 +127,34 @@ func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 	if found.Within > 0 && !c.given("budget") {
 		c.budget = found.Within
 	}
-	q, err := c.request(found)
+	q, missing, err := c.request(found)
 	if err != nil {
 		return err
 	}
 	p, err := c.plan(m, q)
-	if err != nil {
+	if err = cmp.Or(err, missing); err != nil {
 		return err
 	}
 	p.addTo = found.Plan
 	return c.execute(ctx, p)
+}
+
+// checkValues returns an error for a value of a flag that is wrong by itself, before the source does work.
+func (c *Matrix) checkValues(m *machine) error {
+	for _, a := range c.axes {
+		f := newCellFlags(c.x)
+		for _, value := range a.values {
+			if err := f.set.Set(a.flag.Name, value); err != nil {
+				return err
+			}
+			if f.cpus.ignoreAffinity = len(c.values("ignore-affinity")) > 0; a.flag.Name == "cpus" {
+				if _, err := m.share(f.cpus, 0); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // find has the source do its work.
@@ -180,7 +201,17 @@ func (c *Matrix) values(flag string) []string {
 func (c *Matrix) vary(text string) error {
 	name, values, found := strings.Cut(text, "=")
 	if a := c.axis(strings.TrimPrefix(name, "--")); found && a != nil {
-		return a.Set(values)
+		if err := a.Set(values); err != nil {
+			return err
+		}
+		seen := map[string]bool{}
+		for _, value := range a.values {
+			if seen[value] {
+				return fmt.Errorf("it has the value %q twice", value)
+			}
+			seen[value] = true
+		}
+		return nil
 	}
 	var names []string
 	for _, a := range c.axes {
@@ -189,8 +220,9 @@ func (c *Matrix) vary(text string) error {
 	return hint.With(errors.New("it names no flag and its values"), hint.Near(name, names)+"gomaxprocs=1,2; flags that can vary: "+strings.Join(names, ", "))
 }
 
-// request returns the cells that a source found, with the values of the command line.
-func (c *Matrix) request(found experiment.Found) (q request, err error) {
+// request returns the cells that a source found, with the values of the command line, and what that lacks.
+func (c *Matrix) request(found experiment.Found) (q request, missing, err error) {
+	missing = found.Missing
 	spec := found.Spec
 	c.args, spec.Experiment = found.Args, c.x.Name
 	var axes []matrix.Axis
@@ -206,35 +238,37 @@ func (c *Matrix) request(found experiment.Found) (q request, err error) {
 	}
 	spec = matrix.Override(spec, axes)
 	if len(found.FirstColumns) > 0 && len(spec.Groups) == 1 && len(columns) == len(found.FirstColumns) {
-		return q, hint.Usage(found.Few)
+		missing = cmp.Or(missing, hint.Usage(found.Few))
 	}
 	for _, text := range c.exclude {
 		conditions, err := matrix.ParseConditions(text)
 		if err != nil {
-			return q, hint.Flag("exclude", text, err)
+			return q, missing, hint.Flag("exclude", text, err)
 		}
 		spec.Exclude = append(spec.Exclude, conditions)
 	}
 	if c.baseline != "" {
 		if spec.Baseline, err = matrix.ParseConditions(c.baseline); err != nil {
-			return q, hint.Flag("baseline", c.baseline, err)
+			return q, missing, hint.Flag("baseline", c.baseline, err)
 		}
 	}
 	c.settleSpec(spec)
 	q = request{Spec: spec, rows: found.Rows}
 	cells, baseline, err := spec.Cells(c.flags)
-	if err != nil {
-		return q, hint.Usage(err)
+	if errors.As(err, new(matrix.TooFew)) {
+		q.One, missing = true, cmp.Or(missing, hint.Usage(err))
+	} else if err != nil {
+		return q, missing, hint.Usage(err)
 	}
 	hasCommand := func(cell result.Cell) bool { return cell.Flags["command"] != "" }
 	if c.x.TakesCommand && len(c.args) == 0 && !slices.ContainsFunc(cells, hasCommand) {
-		return q, hint.Usage(hint.With(errors.New("no command was given"),
-			fmt.Sprintf("gorun matrix %s %s", c.x.Name, c.x.Args)))
+		c.args = []string{"true"} // by which the flags are checked
+		missing = cmp.Or(missing, hint.Usage(hint.With(errors.New("no command was given"), fmt.Sprintf("gorun matrix %s %s", c.x.Name, c.x.Args))))
 	}
 	for _, cell := range cells {
 		s, err := c.setting(cell)
 		if err != nil {
-			return q, hint.Usagef("cell %s: %w", cell.Name, err)
+			return q, missing, hint.Usagef("cell %s: %w", cell.Name, err)
 		}
 		q.settings = append(q.settings, s)
 	}
@@ -242,7 +276,7 @@ func (c *Matrix) request(found experiment.Found) (q request, err error) {
 		q.Columns = columns // some of these flags are those of rows
 	}
 	q.contrasts, err = spec.Contrasted(c.flags, cells, baseline)
-	return q, hint.Usage(err)
+	return q, missing, hint.Usage(err)
 }
 
 // setting returns the setting of a cell.

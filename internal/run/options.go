@@ -18,6 +18,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/metrics"
 	"gorun/internal/output"
 	"gorun/internal/render"
 	"gorun/internal/topology"
@@ -308,6 +309,11 @@ func (f *metricsFlags) register(flags *experiment.FlagSet) {
 func (f *metricsFlags) validate() error {
 	needs := func(flag, lacking, other string) error {
 		return hint.Usage(hint.With(fmt.Errorf("--%s %s", flag, lacking), "give --"+other+" too"))
+	}
+	if f.listen != "" {
+		if _, err := metrics.Address(f.listen); err != nil {
+			return hint.Flag("metrics-listen", f.listen, err)
+		}
 	}
 	switch {
 	case f.textfile != "" && filepath.Ext(f.textfile) != textfileExt && !special(f.textfile):

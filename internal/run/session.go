@@ -69,11 +69,7 @@ func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() r
 	exporter := metrics.NewExporter(s.live, info)
 	var err error
 	if m.listen != "" {
-		s.server, err = exporter.Serve(m.listen)
-		switch {
-		case errors.Is(err, metrics.ErrAddress):
-			return hint.Flag("metrics-listen", m.listen, err)
-		case err != nil:
+		if s.server, err = exporter.Serve(m.listen); err != nil {
 			return fmt.Errorf("--metrics-listen: %w", err)
 		}
 		s.onClose(s.server.Close)

@@ -28,8 +28,8 @@ type condition struct {
 	// begin prepares the condition, and returns the command that starts each test binary (go test -exec; nil: none), and a function
 	// that ends the condition.
 	begin func() (exec []string, end func() error, err error)
-	env   string // a variable of the tests; "": none
-	user  bool   // an ordinary user builds and runs the tests, in a copy of the sources
+	env   []string // variables of the tests; one that begin sets may be named as $NAME
+	user  bool     // an ordinary user builds and runs the tests, in a copy of the sources
 }
 
 var conditions = []condition{
@@ -38,14 +38,46 @@ var conditions = []condition{
 	{name: "one-cpu", begin: func() ([]string, func() error, error) { _, end, err := nothing(); return oneCPU, end, err }},
 	{name: "half-cpu", begin: halfCPU},
 	{name: "user", begin: nothing, user: true},
-	{name: "pace-0.1", begin: nothing, env: "GORUN_TEST_PACE=0.1"},
-	{name: "pace-10", begin: nothing, env: "GORUN_TEST_PACE=10"},
+	{name: "odd-surroundings", begin: odd, env: []string{
+		"TMPDIR=$ODD/a b/tmp", "HOME=/proc", "GOFLAGS=-trimpath -tags=odd", "LC_ALL=tr_TR.UTF-8", "LANG=de_DE@euro", "LANGUAGE=de", "TZ=Asia/Kathmandu",
+		"COLUMNS=20", "NO_COLOR=1", "TERM=dumb", "GOCACHE=$GOCACHE", "GOMODCACHE=$GOMODCACHE", "GOPROXY=off",
+	}},
+	{name: "pace-0.1", begin: nothing, env: []string{"GORUN_TEST_PACE=0.1"}},
+	{name: "pace-10", begin: nothing, env: []string{"GORUN_TEST_PACE=10"}},
 }
 
 // layers are the make targets of the layers, with the tests that each runs.
 var layers = []struct{ target, tests string }{{"test", "."}, {"test-live", "^TestLive"}}
 
 func nothing() ([]string, func() error, error) { return nil, func() error { return nil }, nil }
+
+// odd makes surroundings that no test may trust, below a temporary folder: a temporary folder whose path has a space, with a module, a
+// workspace and a repository above it; files that nobody else may read. The variables of the condition name it, a home directory in which
+// nobody may write, and a language, a time zone and a terminal that are not those of most.
+func odd() ([]string, func() error, error) {
+	dir, err := os.MkdirTemp("", "gorun-odd-")
+	if err != nil {
+		return nil, nil, err
+	}
+	end := func() error { return os.RemoveAll(dir) }
+	err = os.MkdirAll(filepath.Join(dir, "a b", "tmp"), 0o700)
+	for name, text := range map[string]string{
+		"go.mod": "module odd\n\ngo 1.24\n", "go.work": "go 1.24\n\nuse .\n", ".git/HEAD": "ref: refs/heads/odd\n", ".git/config": "",
+		".git/objects/x": "", ".git/refs/x": "",
+	} {
+		path := filepath.Join(dir, "a b", name)
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+	}
+	err = errors.Join(err, os.Setenv("ODD", dir))
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // they are in the home directory
+		value, failed := exec.Command("go", "env", name).Output()
+		err = errors.Join(err, failed, os.Setenv(name, strings.TrimSpace(string(value))))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	return []string{"sh", "-c", `'umask 077 && exec "$@"'`, "sh"}, end, nil
+}
 
 // oneCPU is the command that starts a program on CPU 0.
 var oneCPU = []string{"taskset", "-c", "0"}
@@ -124,7 +156,7 @@ func flaky(args []string) error {
 	file := set.String("results", "flaky.jsonl", "")
 	rounds := set.Int("rounds", 1, "")
 	tests := set.String("tests", "", "a regular expression: these tests only")
-	names := set.String("conditions", "quiet busy one-cpu half-cpu user", "")
+	names := set.String("conditions", "quiet busy one-cpu half-cpu user odd-surroundings", "")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -173,8 +205,8 @@ func (c condition) run(o *outcome) (err error) {
 	}
 	cmd := goTest(args...)
 	cmd.Env = append(os.Environ(), "GORUN_TEST="+o.Layer)
-	if c.env != "" {
-		cmd.Env = append(cmd.Env, c.env)
+	for _, variable := range c.env {
+		cmd.Env = append(cmd.Env, os.ExpandEnv(variable))
 	}
 	if c.user {
 		if err := asUser(cmd); err != nil {
