@@ -52,8 +52,11 @@ func (c *Commands) Open(_ context.Context, o experiment.Opening) (f experiment.F
 	f.FirstColumns = []result.Column{{Title: "command", Flag: nameFlag, Style: result.ColumnStyles[0]}}
 	f.Few = hint.With(errors.New("one command is nothing to compare"),
 		"give another command, each with its arguments in quotes, as 'sort FILE', or several values of a flag: --placement unbound,one-cpu")
+	if given := o.Values(commandFlag); len(given) > 0 {
+		return f, hint.Usage(hint.Flag(commandFlag, given[0], hint.With(errors.New("the commands are arguments"), "gorun ab 'COMMAND A' 'COMMAND B'")))
+	}
 	if len(o.Args) == 0 {
-		o.Args = []string{"true", "true"} // by which the flags are checked
+		o.Args = []string{"true", "false"} // by which the flags are checked
 		f.Missing = hint.Usage(hint.With(errors.New("no command was given"), "gorun ab 'COMMAND A' 'COMMAND B'"))
 	}
 	f.Groups, err = c.groups(o.Args, o.Values)
