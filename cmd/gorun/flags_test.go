@@ -197,7 +197,7 @@ func readyBases(t testing.TB) (bases []flagBase, dir string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	require.NoError(t, syscall.Mkfifo(dir+"/fifo", 0o600))
-	go writeNothing(t.Context(), dir+"/fifo")
+	go otherEnds(t.Context(), dir+"/fifo")
 	for _, text := range flagBases {
 		words, rest, _ := strings.Cut(text, " -- ")
 		base := flagBase{text: text, args: strings.Fields(words), rest: strings.Fields(rest)}
@@ -219,11 +219,20 @@ func readyBases(t testing.TB) (bases []flagBase, dir string) {
 	return bases, dir
 }
 
-// writeNothing is a writer of a pipe, again and again: what waits for one reads an empty file.
-func writeNothing(ctx context.Context, pipe string) {
-	for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+// otherEnds is the writer and the reader of a pipe, again and again: what waits for a writer reads an empty file, and what is written there is
+// read.
+func otherEnds(ctx context.Context, pipe string) {
+	for ctx.Err() == nil {
 		if writer, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // else nobody reads
 			_ = writer.Close()
+		}
+		reader, err := syscall.Open(pipe, syscall.O_RDONLY|syscall.O_NONBLOCK, 0)
+		for text := make([]byte, 1<<16); err == nil; {
+			time.Sleep(time.Millisecond)
+			if n, readErr := syscall.Read(reader, text); n == 0 || readErr != nil && readErr != syscall.EAGAIN {
+				err = syscall.Close(reader)
+				break
+			}
 		}
 	}
 }
