@@ -230,7 +230,7 @@ func otherEnds(ctx context.Context, pipe string) {
 		for text := make([]byte, 1<<16); err == nil; {
 			time.Sleep(time.Millisecond)
 			if n, readErr := syscall.Read(reader, text); n == 0 || readErr != nil && readErr != syscall.EAGAIN {
-				err = syscall.Close(reader)
+				_ = syscall.Close(reader)
 				break
 			}
 		}
