@@ -152,6 +152,8 @@ func (b *bench) scarcely(t *testing.T, what, args, word string, value uint64, gr
 	}
 	went = "ran"
 	switch {
+	case strings.Contains(stderr.String(), "error while loading shared libraries"): // before gorun begins
+		return "refused"
 	case !o.failed:
 		assert.True(t, err == nil || strings.HasPrefix(args, "doctor"), "%s: %v: %s", what, err, &stderr)
 	case strings.HasPrefix(args, "fleet node") && strings.Contains(stdout.String(), "the budget ended"): // on a slow machine
