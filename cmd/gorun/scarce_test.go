@@ -83,7 +83,7 @@ func TestLiveScarce(t *testing.T) {
 				for _, value := range limit.values {
 					h := fnv.New32a()
 					fmt.Fprint(h, command.args, limit.name, value)
-					if !tests.Runs("scarce-test") && h.Sum32()%40 != 0 {
+					if !tests.Runs("scarce-test") && h.Sum32()%150 != 0 {
 						continue
 					}
 					user := somebody + 1000 + kind*len(commands) + i // the kernel counts threads by user
