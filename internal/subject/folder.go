@@ -52,12 +52,18 @@ func oldFolders() []string {
 // oldName begins the names of files in oldFolders.
 const oldName = "gorun-live-"
 
-// makeFolder opens the first folder that there is or that can be made.
-func makeFolder() (dir *os.Root, err error) {
+// makeFolder opens the first folder for states that there is or that can be made.
+func makeFolder() (dir *os.Root, err error) { return makeFolderIn(folders()) }
+
+func makeFolderIn(paths []string) (dir *os.Root, err error) {
 	var errs []error
-	for _, path := range folders() {
+	for _, path := range paths {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			errs = append(errs, err)
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && !info.IsDir() { // somebody else may have put it into a directory for all
+			errs = append(errs, fmt.Errorf("%s is not a directory", path))
 			continue
 		}
 		dir, err := openFolder(path)

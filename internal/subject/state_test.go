@@ -2,6 +2,7 @@ package subject
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -228,6 +229,31 @@ func TestFolderGoesAway(t *testing.T) {
 	assert.FileExists(t, s.Path)
 	require.NoError(t, os.Remove(s.Path))
 	require.NoError(t, s.Drop())
+}
+
+// A folder that somebody else could have made is none for states.
+func TestFolderOfOthers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	own := folders()[len(folders())-1]
+	require.Equal(t, os.TempDir(), filepath.Dir(own))
+	for says, plant := range map[string]func() error{
+		"is not a directory":                          func() error { return os.Symlink(t.TempDir(), own) },
+		"is not a folder in which only you may write": func() error { return errors.Join(os.Mkdir(own, 0o700), os.Chmod(own, 0o777)) },
+		"is open to other users":                      func() error { return errors.Join(os.Mkdir(own, 0o700), os.Chmod(own, 0o755)) },
+	} {
+		require.NoError(t, plant())
+		dir, err := makeFolderIn([]string{own})
+		if err == nil {
+			dir.Close()
+		}
+		require.ErrorContains(t, err, says)
+		require.NoError(t, os.Remove(own))
+	}
+	dir, err := makeFolderIn([]string{own})
+	require.NoError(t, err)
+	assert.Equal(t, own, dir.Name())
+	require.NoError(t, dir.Close())
 }
 
 // The states of an older gorun lay under other names in folders that others may write too, and had no start of their owner.
