@@ -303,7 +303,7 @@ func (g *guard) do(o order, socket *linux.Socket) (answer string) {
 	}
 	if s := o.Look; s != nil {
 		if i := find(s); i >= 0 && !g.steps[i].said {
-			g.steps[i].said = true
+			g.steps[i].undone, g.steps[i].said = false, true // it runs, or did between two looks
 			return undone
 		}
 	}
@@ -325,12 +325,14 @@ func (g *guard) watch(gorun int) {
 		for i := range g.steps {
 			s := &g.steps[i]
 			s.undone = s.undone && !runs
-			if s.longest > 0 && stopped >= s.longest && !s.undone {
-				fmt.Fprintf(os.Stderr, "gorun: process %d is stopped: what it has changed is put back\n", gorun)
+			if s.longest > 0 && stopped >= s.longest { // again at each look: it may run between two, and be stopped in the middle of a change
+				if !s.undone {
+					fmt.Fprintf(os.Stderr, "gorun: process %d is stopped: what it has changed is put back\n", gorun)
+					s.undone, s.said = true, false
+				}
 				if err := decoded(state.putBack)(s.step); err != nil { // it stays in its file, for when gorun goes on
 					fmt.Fprintln(os.Stderr, "gorun: error:", err)
 				}
-				s.undone, s.said = true, false
 			}
 		}
 		g.Unlock()
