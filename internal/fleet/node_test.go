@@ -288,7 +288,7 @@ func TestUnwritable(t *testing.T) {
 	assert.NotEmpty(t, hint.Of(err))
 }
 
-// A link below the directory is not followed, whoever made it, and leads to nothing outside.
+// A visit is not written through a link below the directory, whoever made the link.
 func TestLinkedFolder(t *testing.T) {
 	for _, at := range []string{"n1", "n1/boot"} {
 		dir, outside := t.TempDir(), t.TempDir()

@@ -40,7 +40,7 @@ func writer(t *testing.T, path string) *os.File {
 	return file
 }
 
-// said collects what is said, and reports it.
+// said collects messages, and returns them.
 type said chan string
 
 func (s said) Write(p []byte) (int, error) {
@@ -63,7 +63,7 @@ func read(ctx context.Context, o Opener, path string, most int64) chan outcome {
 	return got
 }
 
-// A pipe that the user named is waited for, which is said once: until its first writer has written all, also nothing.
+// A pipe that the user named is read until its first writer closes it. One message says that gorun waits.
 func TestPipe(t *testing.T) {
 	for _, text := range []string{"what it has", ""} {
 		path, waits := fifo(t), make(said, 10)

@@ -58,7 +58,7 @@ func (p *page) of(s Selector) *kept {
 	return k
 }
 
-// read reads a page of at most so many bytes.
+// read reads a page, of which it takes no more than the limit.
 func (p *page) read(from io.Reader, most int64) error {
 	limited := &io.LimitedReader{R: from, N: most + 1}
 	lines := bufio.NewReaderSize(limited, longLine)

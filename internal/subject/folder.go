@@ -66,10 +66,7 @@ func makeFolderIn(paths []string) (dir *os.Root, err error) {
 			errs = append(errs, fmt.Errorf("%s is not a directory", path))
 			continue
 		}
-		dir, err := openFolder(path)
-		if err == nil && mode(dir).Perm() != 0o700 {
-			err = errors.Join(fmt.Errorf("%s is open to other users", path), dir.Close())
-		}
+		dir, err := openFolder(path, 0o077)
 		if err == nil {
 			return dir, nil
 		}
@@ -97,23 +94,15 @@ func newFile() (dir *os.Root, file *os.File, err error) {
 	return nil, nil, err
 }
 
-func mode(dir *os.Root) fs.FileMode {
-	info, err := dir.Stat(".")
-	if err != nil {
-		return 0
-	}
-	return info.Mode()
-}
-
-// openFolder opens a folder in which only this user may write.
-func openFolder(path string) (*os.Root, error) {
+// openFolder opens a folder of this user's own that gives others none of these permissions.
+func openFolder(path string, others fs.FileMode) (*os.Root, error) {
 	dir, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := dir.Stat(".")
-	if err == nil && (owner(info) != os.Geteuid() || info.Mode().Perm()&0o022 != 0) {
-		err = fmt.Errorf("%s is not a folder in which only you may write", path)
+	if err == nil && (owner(info) != os.Geteuid() || info.Mode()&others != 0) {
+		err = fmt.Errorf("%s is not a folder of yours alone: its mode is %v", path, info.Mode())
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -285,7 +274,7 @@ const mostState = 64 << 20
 
 // Read reads the state in a file, which must be this user's alone, in a folder in which nobody else may replace it.
 func Read(path string) (*State, error) {
-	dir, err := openFolder(filepath.Dir(path))
+	dir, err := openFolder(filepath.Dir(path), 0o022) // where nobody else may replace the file
 	if err != nil && old(path) {
 		dir, err = os.OpenRoot(filepath.Dir(path))
 	}

@@ -3,6 +3,7 @@ package subject
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,26 @@ func sleeper(t *testing.T) Thread {
 	return thread(t, cmd.Process.Pid)
 }
 
+// parent starts a process, and returns what makes it start a child.
+func parent(t *testing.T) (pid int, starts func() (child int)) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "read line; sleep 600 & echo $!; wait")
+	begin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	answer, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd.Process.Pid, func() (child int) {
+		_, err := begin.Write([]byte("\n"))
+		require.NoError(t, err)
+		_, err = fmt.Fscan(answer, &child)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+		return child
+	}
+}
+
 func thread(t *testing.T, pid int) Thread {
 	t.Helper()
 	is, err := readThread(pid, pid)
@@ -40,14 +61,8 @@ func thread(t *testing.T, pid int) Thread {
 func TestPutBackOffACPU(t *testing.T) {
 	one, two := twoOf(t)
 	other := two.Minus(one)
-	parent := exec.Command("sh", "-c", "read line; sleep 600 & echo $!; wait")
-	begin, err := parent.StdinPipe()
-	require.NoError(t, err)
-	answer, err := parent.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, parent.Start())
-	t.Cleanup(func() { _ = parent.Process.Kill(); _ = parent.Wait() })
-	ours, theirs, reused := thread(t, parent.Process.Pid), sleeper(t), sleeper(t)
+	parent, starts := parent(t)
+	ours, theirs, reused := thread(t, parent), sleeper(t), sleeper(t)
 	s := New(Who{}, "a test's", Setting{Without: other})
 	for _, of := range []*Thread{&ours, &theirs, &reused} {
 		of.CPUs = two
@@ -56,14 +71,7 @@ func TestPutBackOffACPU(t *testing.T) {
 	}
 	s.Threads[2].Start--
 	require.NoError(t, linux.SetAffinity(theirs.TID, other))
-	_, err = begin.Write([]byte("\n"))
-	require.NoError(t, err)
-	text := make([]byte, 20)
-	n, err := answer.Read(text)
-	require.NoError(t, err)
-	var child int
-	require.NoError(t, json.Unmarshal(text[:n], &child))
-	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+	child := starts()
 
 	notes, err := s.PutBack()
 	require.NoError(t, err)
@@ -76,26 +84,13 @@ func TestPutBackOffACPU(t *testing.T) {
 // The child of a process that was named without its descendants inherits a setting, which it does not keep.
 func TestPutBackOfAChild(t *testing.T) {
 	one, two := twoOf(t)
-	parent := exec.Command("sh", "-c", "read line; sleep 600 & echo $!; wait")
-	begin, err := parent.StdinPipe()
-	require.NoError(t, err)
-	answer, err := parent.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, parent.Start())
-	t.Cleanup(func() { _ = parent.Process.Kill(); _ = parent.Wait() })
-	require.NoError(t, linux.SetAffinity(parent.Process.Pid, two))
-	s, err := NewSwitcher(open(t, Who{PID: parent.Process.Pid}), []Setting{{CPUs: one}})
+	parent, starts := parent(t)
+	require.NoError(t, linux.SetAffinity(parent, two))
+	s, err := NewSwitcher(open(t, Who{PID: parent}), []Setting{{CPUs: one}})
 	require.NoError(t, err)
 	_, _, err = s.Give(Setting{CPUs: one})
 	require.NoError(t, err)
-	_, err = begin.Write([]byte("\n"))
-	require.NoError(t, err)
-	text := make([]byte, 20)
-	n, err := answer.Read(text)
-	require.NoError(t, err)
-	var child int
-	require.NoError(t, json.Unmarshal(text[:n], &child))
-	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+	child := starts()
 	assert.Equal(t, one.String(), thread(t, child).CPUs.String())
 	_, err = s.State().PutBack()
 	require.NoError(t, err)
@@ -194,7 +189,7 @@ func TestStateInAFile(t *testing.T) {
 			return nil
 		},
 		"it has 2 names": func() error { return os.Link(path, link) },
-		"is not a folder in which only you may write": func() error { return os.Chmod(filepath.Dir(path), 0o777) },
+		"is not a folder of yours alone: its mode is drwxrwxrwx": func() error { return os.Chmod(filepath.Dir(path), 0o777) },
 	} {
 		require.NoError(t, change())
 		_, err := Read(path)
@@ -238,9 +233,9 @@ func TestFolderOfOthers(t *testing.T) {
 	own := folders()[len(folders())-1]
 	require.Equal(t, os.TempDir(), filepath.Dir(own))
 	for says, plant := range map[string]func() error{
-		"is not a directory":                          func() error { return os.Symlink(t.TempDir(), own) },
-		"is not a folder in which only you may write": func() error { return errors.Join(os.Mkdir(own, 0o700), os.Chmod(own, 0o777)) },
-		"is open to other users":                      func() error { return errors.Join(os.Mkdir(own, 0o700), os.Chmod(own, 0o755)) },
+		"is not a directory":     func() error { return os.Symlink(t.TempDir(), own) },
+		"its mode is drwxrwxrwx": func() error { return errors.Join(os.Mkdir(own, 0o700), os.Chmod(own, 0o777)) },
+		"its mode is drwxr-xr-x": func() error { return errors.Join(os.Mkdir(own, 0o700), os.Chmod(own, 0o755)) },
 	} {
 		require.NoError(t, plant())
 		dir, err := makeFolderIn([]string{own})

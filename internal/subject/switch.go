@@ -56,7 +56,7 @@ func (s Setting) String() string {
 // Switcher gives a saved program one Setting after another.
 type Switcher struct {
 	*Subject
-	// Learned is called before a change when the state has new facts, so that whoever puts it back knows them.
+	// Learned is called when the state has changed, such as the CPUs that are online: the guardian then needs the new state.
 	Learned func() error
 
 	state *State
