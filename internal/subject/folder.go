@@ -282,7 +282,11 @@ func Read(path string) (*State, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	file, err := dir.OpenFile(filepath.Base(path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	named, err := dir.Lstat(filepath.Base(path)) // os.Root follows a link within the folder
+	if err != nil {
+		return nil, err
+	}
+	file, err := dir.OpenFile(filepath.Base(path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +297,7 @@ func Read(path string) (*State, error) {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
-	case !info.Mode().IsRegular():
+	case !info.Mode().IsRegular() || !os.SameFile(named, info):
 		return nil, fmt.Errorf("%s is no regular file", path)
 	case owner(info) != os.Geteuid():
 		return nil, fmt.Errorf("%s belongs to another user", path)

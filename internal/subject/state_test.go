@@ -198,7 +198,7 @@ func TestStateInAFile(t *testing.T) {
 		require.NoError(t, os.Chmod(filepath.Dir(path), 0o700))
 		_ = os.Remove(link)
 	}
-	require.NoError(t, os.Symlink(path, link))
+	require.NoError(t, os.Symlink(filepath.Base(path), link))
 	_, err = Read(link)
 	require.Error(t, err)
 	require.NoError(t, os.Remove(link))
@@ -363,6 +363,8 @@ func TestRestore(t *testing.T) {
 	one, _ := twoOf(t)
 	s := kept(t)
 	path, pid := s.Path, s.PID
+	victim := filepath.Join(t.TempDir(), "victim")
+	require.NoError(t, os.WriteFile(victim, []byte("1"), 0o600))
 	for _, c := range []struct {
 		name   string
 		change func(*State)
@@ -371,6 +373,9 @@ func TestRestore(t *testing.T) {
 		back   bool
 	}{
 		{"owned", func(*State) {}, "", "has changed it and runs", false},
+		{"another file", func(s *State) {
+			s.Owner, s.Files = 1<<22, []File{{Path: victim, Before: "changed", Given: []string{"1"}}}
+		}, "", "is no file that gorun changes", false},
 		{"another boot", func(s *State) { s.Boot = "another" }, "nothing to put back: the machine was started again since", "", false},
 		{"another process", func(s *State) {
 			s.Start, s.Owner, s.Threads = s.Start+1, 1<<22, slices.Clone(s.Threads)
