@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
@@ -21,7 +22,7 @@ func (s *State) PutBack() (notes []string, err error) {
 		return nil, nil
 	}
 	s.index()
-	b := &putBack{State: s, online: onlineCPUs(), done: map[int]uint64{}, guessed: map[int]bool{}}
+	b := &putBack{State: s, online: onlineCPUs(), until: time.Now().Add(latePatience), done: map[int]uint64{}, guessed: map[int]bool{}}
 	s.see(b.online)
 	for _, f := range slices.Backward(s.Files) { // pages move back before they stay
 		b.file(f)
@@ -36,12 +37,18 @@ func (s *State) PutBack() (notes []string, err error) {
 	if len(b.guessed) > 0 {
 		b.note("%d threads that were started meanwhile have what the main thread of their process had: its threads differed", len(b.guessed))
 	}
+	if !b.outside.Empty() {
+		b.note("threads lack CPUs %v, which their control group does not have any more", b.outside)
+	}
 	if !b.missing.Empty() {
 		b.errs = append(b.errs, hint.With(fmt.Errorf("threads lack CPUs %v, which are offline", b.missing),
 			"when they are online again: "+restoreCommand))
 	}
 	return b.notes, errors.Join(b.errs...)
 }
+
+// latePatience is how long a cpuset is awaited to have the CPUs that are online.
+const latePatience = 5 * time.Second
 
 // byGroup reports whether the program is switched by the cpuset of its group.
 func (s *State) byGroup() bool { return s.Group != "" && len(s.Files) > 0 }
@@ -64,7 +71,9 @@ type putBack struct {
 	done    map[int]uint64 // starts, by TID, of the threads that need not be looked at again
 	guessed map[int]bool   // by TID
 	foreign int            // threads that somebody else has placed
+	until   time.Time      // until then a cpuset may get CPUs that have come online
 	missing cpuset.Set     // CPUs that threads do not have again, since they are offline
+	outside cpuset.Set     // the same, since their cpuset lacks them
 	notes   []string
 	errs    []error
 }
@@ -183,7 +192,7 @@ func (b *putBack) heirs() error {
 			if has, err := readThread(t.PID, t.TID); err == nil && has.Start == t.Start {
 				alone := *b
 				changed, err := alone.thread(has, was) // what differs is none of ours: it is not counted
-				if b.missing = alone.missing; changed {
+				if b.missing, b.outside = alone.missing, alone.outside; changed {
 					b.born[t.PID], more = was, true // its own children are next
 				}
 				if !linux.Gone(err) {
@@ -299,17 +308,27 @@ func (s *State) fallback(is Thread, online cpuset.Set) bool {
 }
 
 // mask gives a thread its CPUs again. Of those that are offline some kernels keep nothing (cpuset_cpus_allowed, kernel/cgroup/cpuset.c,
-// before Linux 6.3). Those that were offline from the beginning are not missed.
+// before Linux 6.3). Those that were offline from the beginning are not missed. Cpusets have a CPU only some time after it is online
+// (cpuset_hotplug_workfn).
 func (b *putBack) mask(is, was Thread) error {
-	if err := linux.SetAffinity(is.TID, was.mask()); err != nil {
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		if err := linux.SetAffinity(is.TID, was.mask()); err != nil {
+			return err
+		}
+		has, err := linux.GetAffinity(is.TID)
+		lacks := was.CPUs.Intersect(b.Online[0]).Minus(has)
+		if err != nil || lacks.Empty() {
+			return err
+		}
+		b.online = onlineCPUs()
+		if late := lacks.Intersect(b.online); !late.Empty() && time.Now().Before(b.until) {
+			continue
+		}
+		after, err := linux.ReadTask(os.DirFS("/"), is.PID, is.TID)
+		if err == nil { // offline CPUs that the thread keeps are in its mask
+			lacks = lacks.Minus(after.CPUs)
+			b.missing, b.outside = b.missing.Union(lacks.Minus(b.online)), b.outside.Union(lacks.Intersect(b.online))
+		}
 		return err
 	}
-	if was.CPUs.Intersect(b.Online[0]).Minus(b.online).Empty() {
-		return nil
-	}
-	after, err := linux.ReadTask(os.DirFS("/"), is.PID, is.TID)
-	if err == nil {
-		b.missing = b.missing.Union(was.CPUs.Intersect(b.Online[0]).Minus(b.online).Minus(after.CPUs))
-	}
-	return err
 }
