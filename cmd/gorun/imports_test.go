@@ -63,7 +63,7 @@ const mayImport = `
 	render/term         column lazy result stats table units
 	render/view         column cpuset lazy render/term result shell stats table units
 	report              apply column experiment hint input journal matrix render render/chart render/term render/view result shell table units web
-	result              hint lazy stats
+	result              hint lazy stats units
 	run                 apply catalog cgroup child column cpuset experiment hint input journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
@@ -76,7 +76,7 @@ const mayImport = `
 	tests/run           linux
 	topology            cpuset lazy sysfs
 	topology/topologytest cpuset
-	units
+	units               hint
 	web
 `
 

@@ -97,12 +97,44 @@ func Derived[V any](c Column, get func(*result.Sample) V) Column {
 	return c
 }
 
+// Printed returns the unit of a figure that a program printed with this word after it; "" is None.
+func Printed(word string) Unit {
+	if word == "" {
+		return None
+	}
+	return printed + Unit(word)
+}
+
+// Word returns the word of a unit that a program printed; false if it is none.
+func (u Unit) Word() (word string, is bool) { return strings.CutPrefix(string(u), string(printed)) }
+
+const printed Unit = "printed as "
+
+// In returns the list with the units of a run's own figures, by column.
+func (l List) In(of map[string]string) List {
+	if len(of) == 0 {
+		return l
+	}
+	return l.With(func(c *Column) {
+		if word := of[c.Name]; word != "" {
+			c.Unit = Printed(word)
+		}
+	})
+}
+
 // Of returns the value of a sample in the column.
-func (c Column) Of(s *result.Sample) Value { return c.of(s) }
+func (c Column) Of(s *result.Sample) Value {
+	v := c.of(s)
+	if factor := s.Factor(c.Name); factor != 1 && v.Known() {
+		v.Number *= factor
+		v.Text = units.Exact(v.Number)
+	}
+	return v
+}
 
 // Number returns the figure of a sample; false when it is absent or a word.
 func (c Column) Number(s *result.Sample) (float64, bool) {
-	v := c.of(s)
+	v := c.Of(s)
 	return v.Number, v.Known() && !math.IsNaN(v.Number)
 }
 

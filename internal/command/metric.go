@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/lazy"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // Metric finds a program's own figure in its output.
@@ -116,53 +119,51 @@ func MetricName(expression string) string {
 func (m Metric) String() string { return m.re.String() }
 
 // find returns the figure of the last match: programs that report intermediate results print the final one last.
-func (m Metric) find(output []byte) (float64, error) {
+func (m Metric) find(output []byte) (units.Printed, error) {
 	matches := m.re.FindAllSubmatchIndex(output, -1)
 	if len(matches) == 0 {
 		ends := "which is empty"
 		if end := EndOf(output); end != "" {
 			ends = fmt.Sprintf("which ends in %q", end)
 		}
-		return 0, hint.With(fmt.Errorf("the metric %q matches nothing in the output, %s", m, ends),
+		return units.Printed{}, hint.With(fmt.Errorf("the metric %q matches nothing in the output, %s", m, ends),
 			"(?m) lets ^ and $ match at lines, (?i) ignores case")
 	}
-	last := matches[len(matches)-1]
-	if last[2] < 0 {
-		return 0, fmt.Errorf("the metric %q matches without its group", m)
-	}
-	if whole := wholeNumber(output, last); whole != "" {
-		return 0, fmt.Errorf("the metric %q takes %.40q from the number %.40q: let its group match all of it, as ([0-9.,]+) does, "+
-			"and write .*? for .* before it", m, output[last[2]:last[3]], whole)
-	}
-	figure, err := ParseFigure(string(output[last[2]:last[3]]))
+	figure, err := FigureIn(output, matches[len(matches)-1], 1)
 	if err != nil {
-		return 0, fmt.Errorf("the metric %q: %w", m, err)
+		err = fmt.Errorf("the metric %q %w", m, err)
 	}
-	return figure, nil
+	return figure, err
 }
 
-// mean returns the mean of the figures in what commands wrote; nil if one has none.
-func (m Metric) mean(of []launch.Ending) (mean *float64, err error) {
-	sum := 0.0
+// mean returns the mean of the figures in what commands wrote, in the unit of the first; nil if one has none.
+func (m Metric) mean(of []launch.Ending) (mean *units.Printed, err error) {
+	sum := units.Printed{}
 	for i, e := range of {
 		figure, err := m.In(e)
+		if figure != nil && i == 0 {
+			sum.Unit = figure.Unit
+		}
+		if figure != nil && err == nil {
+			*figure, err = figure.In(sum.Unit)
+		}
 		if err != nil && len(of) > 1 {
 			err = hint.With(fmt.Errorf("copy %d: %w", i, err), hint.Of(err))
 		}
 		if figure == nil {
 			return nil, err
 		}
-		if sum += *figure; err != nil {
-			mean = new(sum)
-			return mean, err
+		if sum.Value += figure.Value; err != nil {
+			return &sum, err
 		}
 	}
-	return new(sum / float64(len(of))), nil
+	sum.Value /= float64(len(of))
+	return &sum, nil
 }
 
 // In returns the figure in what a command wrote: to stdout, or else to stderr; nil: it is not there. The error is that it
 // is not there, or that it cannot be judged.
-func (m Metric) In(o launch.Ending) (*float64, error) {
+func (m Metric) In(o launch.Ending) (*units.Printed, error) {
 	if o.Lost {
 		return nil, fmt.Errorf("the command wrote more than %d MiB, which --metric does not search: let it print less", keptOutput>>20)
 	}
@@ -175,10 +176,63 @@ func (m Metric) In(o launch.Ending) (*float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if figure <= 0 {
-		err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure)
+	if figure.Value <= 0 {
+		err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure.Value)
 	}
 	return &figure, err
+}
+
+// FigureIn returns the figure that a group of a match in a text has, with its unit. That is in the group, or directly after it, or
+// it is a known one after a space, or one in brackets before the group, as in "lat (usec): avg=12". The error continues a sentence about the
+// expression.
+func FigureIn(text []byte, match []int, group int) (figure units.Printed, err error) {
+	from, to := match[2*group], match[2*group+1]
+	if from < 0 {
+		return figure, errors.New("matches without its group")
+	}
+	if whole := wholeNumber(text, match, from, to); whole != "" {
+		return figure, fmt.Errorf("takes %.40q from the number %.40q: let its group match all of it, as ([0-9.,]+) does, "+
+			"and write .*? for .* before it", text[from:to], whole)
+	}
+	figure, err = ParseFigure(string(text[from:to]))
+	if err != nil {
+		return figure, fmt.Errorf("finds no figure: %w", err)
+	}
+	before, after := text[match[0]:from], text[to:]
+	if figure.Unit == "" {
+		figure.Unit = unitBetween(before, after)
+	}
+	if minutesBefore().Match(text[:from]) && units.Known(figure.Unit) || to == match[1] && secondsAfter().Match(after) {
+		return figure, fmt.Errorf("takes %.40q from a time of several parts: let its group match all of them, as ([0-9hms.]+) does", text[from:to])
+	}
+	return figure, nil
+}
+
+// Parts of a time that is written as 1m2.5s, before the last and after the first of them. No minutes are no part.
+var (
+	minutesBefore = lazy.Regexp(`[1-9][0-9]*[hm]$`)
+	secondsAfter  = lazy.Regexp(`^[hm][0-9]`)
+)
+
+// Words after a figure, and the last one in brackets before it.
+var (
+	attached   = lazy.Regexp(`^[\pL%][\pL%/]{0,30}`)
+	wordAfter  = lazy.Regexp(`^ ?[[(]?([\pL%][\pL%/]*)(?:[^\pL%/0-9_]|$)`)
+	inBrackets = lazy.Regexp(`[[(]([\pL%/]+)[])][^])\n]*$`)
+)
+
+// unitBetween returns the unit of a figure between the text before and that after it: an unknown one only if it is attached to the figure.
+func unitBetween(before, after []byte) string {
+	if word := attached().Find(after); word != nil {
+		return string(word)
+	}
+	if word := wordAfter().FindSubmatch(after); word != nil && units.Known(string(word[1])) {
+		return string(word[1])
+	}
+	if word := inBrackets().FindSubmatch(before); word != nil && units.Known(string(word[1])) {
+		return string(word[1])
+	}
+	return ""
 }
 
 // numbers matches each number of a text, with its separated thousands and its exponent.
@@ -186,17 +240,18 @@ var numbers = lazy.Regexp(`(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+)\b|\
 
 // wholeNumber returns the number that the group of a match cuts through; "": none. A separator that the expression itself matches
 // is not part of a number: the columns 12,345 are two.
-func wholeNumber(output []byte, match []int) string {
-	line := bytes.LastIndexByte(output[:match[2]], '\n') + 1
+func wholeNumber(output []byte, match []int, from, to int) string {
+	line := bytes.LastIndexByte(output[:from], '\n') + 1
 	end := len(output)
-	if i := bytes.IndexByte(output[match[3]:], '\n'); i >= 0 {
-		end = match[3] + i
+	if i := bytes.IndexByte(output[to:], '\n'); i >= 0 {
+		end = to + i
 	}
-	from, to := match[2]-line, match[3]-line
+	begins, ends := match[0] == from, match[1] == to
+	from, to = from-line, to-line
 	text := output[line:end]
 	for _, number := range numbers().FindAllIndex(text, -1) {
-		before := number[0] < from && from < number[1] && (match[0] == match[2] || strings.IndexByte("0123456789.", text[from-1]) >= 0)
-		after := number[0] < to && to < number[1] && (match[1] == match[3] || strings.IndexByte("0123456789", text[to]) >= 0)
+		before := number[0] < from && from < number[1] && (begins || strings.IndexByte("0123456789.", text[from-1]) >= 0)
+		after := number[0] < to && to < number[1] && (ends || strings.IndexByte("0123456789", text[to]) >= 0)
 		if before || after {
 			return string(text[number[0]:number[1]])
 		}
@@ -208,15 +263,21 @@ func wholeNumber(output []byte, match []int) string {
 // separator throughout.
 var decimal = lazy.Regexp(`^[-+]?(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
 
-// ParseFigure reads a decimal number.
-func ParseFigure(text string) (float64, error) {
+// ParseFigure reads a decimal number that may have a unit, or a time of several parts as 1m2.5s.
+func ParseFigure(text string) (figure units.Printed, err error) {
 	text = strings.TrimSpace(text)
-	figure, err := strconv.ParseFloat(strings.NewReplacer(",", "", "_", "", "'", "", " ", "").Replace(text), 64)
+	number := strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsLetter(r) || r == '%' || r == '/' })
+	figure.Unit = text[len(number):]
+	number = strings.TrimSpace(number)
+	figure.Value, err = strconv.ParseFloat(strings.NewReplacer(",", "", "_", "", "'", "", " ", "").Replace(number), 64)
+	if several, notOne := time.ParseDuration(text); err != nil && notOne == nil {
+		return units.Printed{Value: several.Seconds(), Unit: "s"}, nil
+	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%.40q is out of range", text)
-	case err != nil || !decimal().MatchString(text):
-		return 0, fmt.Errorf("%.40q is not a decimal number", text)
+		return figure, fmt.Errorf("%.40q is out of range", text)
+	case err != nil || !decimal().MatchString(number):
+		return figure, fmt.Errorf("%.40q is not a decimal number", text)
 	}
 	return figure, nil
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/hint"
+	"gorun/internal/launch"
+	"gorun/internal/units"
 )
 
 func TestMetric(t *testing.T) {
@@ -53,8 +55,71 @@ func TestMetric(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, test.output)
-		assert.Equal(t, test.want, got, test.output)
+		assert.Equal(t, test.want, got.Value, test.output)
 	}
+}
+
+// What programs print after their figures: the first line of each is from a run of that program.
+func TestMetricWithUnit(t *testing.T) {
+	for _, c := range []struct {
+		re, output string
+		want       units.Printed
+	}{
+		{`Latency +([0-9.]+)`, "    Latency     1.02ms  120.33us   3.14ms   68.52%", units.Printed{Value: 1.02, Unit: "ms"}}, // wrk
+		{`Latency +([0-9.]+)`, "    Latency   980.20us  120.33us   3.14ms   68.52%", units.Printed{Value: 980.2, Unit: "us"}},
+		{`Latency +([0-9.]+[a-z]+)`, "    Latency   980.20us  120.33us", units.Printed{Value: 980.2, Unit: "us"}},
+		{`Transfer/sec: +([0-9.]+)`, "Transfer/sec:      1.20MB", units.Printed{Value: 1.2, Unit: "MB"}},
+		{`Time per request: +([0-9.]+)`, "Time per request:       3.056 [ms] (mean)", units.Printed{Value: 3.056, Unit: "ms"}},             // ab
+		{`latency average = ([0-9.]+)`, "latency average = 0.612 ms", units.Printed{Value: 0.612, Unit: "ms"}},                             // pgbench
+		{` lat .*avg= *([0-9.]+)`, "     lat (usec): min=1, max=95, avg= 2.31, stdev= 0.50", units.Printed{Value: 2.31, Unit: "usec"}},     // fio
+		{`IOPS=([0-9.]+)`, "  read: IOPS=318k, BW=1241MiB/s (1301MB/s)(1024MiB/825msec)", units.Printed{Value: 318, Unit: "k"}},            // fio
+		{`BW=([0-9.]+)`, "  read: IOPS=318k, BW=1241MiB/s (1301MB/s)", units.Printed{Value: 1241, Unit: "MiB/s"}},                          // fio
+		{`, ([0-9.]+) [A-Za-z]+/s`, "1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.0006 s, 1.8 GB/s", units.Printed{Value: 1.8, Unit: "GB/s"}}, // dd
+		{`([0-9.]+) [A-Za-z]+/sec +receiver`, "[  5]   0.00-1.00   sec  5.61 GBytes  48.2 Gbits/sec                  receiver", units.Printed{Value: 48.2, Unit: "Gbits/sec"}},
+		{`Time .*?: +([0-9.]+)`, "  Time (mean ± σ):       2.1 ms ±   0.3 ms", units.Printed{Value: 2.1, Unit: "ms"}}, // hyperfine
+		{`BenchmarkA-2\s+\d+\s+([0-9.]+)`, "BenchmarkA-2   \t1000000\t  1043 ns/op", units.Printed{Value: 1043, Unit: "ns/op"}},
+		{`real\s+(\S+)`, "real\t1m2.500s", units.Printed{Value: 62.5, Unit: "s"}}, // bash
+		{`real\s+0m([0-9.]+)`, "real\t0m1.234s", units.Printed{Value: 1.234, Unit: "s"}},
+		{`took (\S+)`, "took 1h2m3.5s", units.Printed{Value: 3723.5, Unit: "s"}},
+		{`p50 (\S+)`, "p50 980.2µs", units.Printed{Value: 980.2, Unit: "µs"}}, // Go
+		{`hits: ([0-9.]+)`, "hits: 99.5%", units.Printed{Value: 99.5, Unit: "%"}},
+		{`score ([0-9]+)`, "score 15 good", units.Printed{Value: 15}},
+		{`score ([0-9]+)`, "score 15 most", units.Printed{Value: 15}},
+		{`score ([0-9]+)`, "score 15 s3", units.Printed{Value: 15}},
+		{`score ([0-9]+)`, "score 15  s", units.Printed{Value: 15}},
+		{`"lat": ([0-9]+)`, `{"lat": 15, "s": 1}`, units.Printed{Value: 15}},
+		{`speed ([0-9.]+)`, "speed 1.5x", units.Printed{Value: 1.5, Unit: "x"}},
+		{`rate ([0-9,]+)`, "rate 1,200 req/s", units.Printed{Value: 1200, Unit: "req/s"}},
+	} {
+		m, err := NewMetric(c.re)
+		require.NoError(t, err)
+		got, err := m.find([]byte(c.output))
+		require.NoError(t, err, c.output)
+		assert.Equal(t, c.want, got, c.output)
+	}
+	for output, re := range map[string]string{"took 1m2.5s": `took ([0-9]+)`, "took 2m3s": `.*?m([0-9.]+)`, "real\t1m2.500s": `m([0-9.]+)`} {
+		m, err := NewMetric(re)
+		require.NoError(t, err)
+		_, err = m.find([]byte(output))
+		assert.ErrorContains(t, err, "from a time of several parts", output)
+	}
+}
+
+// Copies may print their figures in different units.
+func TestMetricOfCopies(t *testing.T) {
+	m, err := NewMetric(`lat ([0-9.]+)`)
+	require.NoError(t, err)
+	wrote := func(texts ...string) (of []launch.Ending) {
+		for _, text := range texts {
+			of = append(of, launch.Ending{Stdout: []byte(text)})
+		}
+		return of
+	}
+	mean, err := m.mean(wrote("lat 1.5ms", "lat 500us"))
+	require.NoError(t, err)
+	assert.Equal(t, units.Printed{Value: 1, Unit: "ms"}, *mean)
+	_, err = m.mean(wrote("lat 1KB", "lat 1MB"))
+	assert.ErrorContains(t, err, "copy 1: a figure in MB cannot be compared with one in KB")
 }
 
 func TestMetricOfNoUse(t *testing.T) {
@@ -80,9 +145,9 @@ func FuzzMetric(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := ParseFigure(strconv.FormatFloat(got, 'g', -1, 64))
+		again, err := ParseFigure(strconv.FormatFloat(got.Value, 'g', -1, 64))
 		require.NoError(t, err)
-		require.Equal(t, got, again)
+		require.Equal(t, got.Value, again.Value)
 	})
 }
 

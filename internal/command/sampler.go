@@ -186,14 +186,21 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 		}
 		for i, metric := range c.Metrics {
 			mean, err := metric.mean(endings)
-			*v.metrics()[i] = mean
+			if mean != nil {
+				*v.metrics()[i] = &mean.Value
+				s.Printed(metricColumn(i), mean.Unit)
+			}
 			if err != nil {
 				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			}
 		}
 		for i := range o.Copies {
 			if len(c.Metrics) > 0 {
-				v.Processes[i].Metric, _ = c.Metrics[0].In(o.Copies[i]) // an error is that of the mean too
+				if figure, err := c.Metrics[0].In(o.Copies[i]); err == nil { // an error is that of the mean too
+					if *figure, err = figure.In(s.Units[metricColumn(0)]); err == nil {
+						v.Processes[i].Metric = &figure.Value
+					}
+				}
 			}
 		}
 	}

@@ -199,7 +199,8 @@ type Environment struct {
 	Environ     []string          // the environment
 	Files       input.Opener      // opens what the user named
 	Seed        uint64
-	PassThrough bool // the started command has this process's input, output and signals
+	Units       func() map[string]string // of the run's own figures, by column, as far as they are known
+	PassThrough bool                     // the started command has this process's input, output and signals
 	// Signals ends at a signal that ends a run, also if PassThrough is set: the context of Sample does not end then.
 	Signals context.Context
 }

@@ -73,7 +73,7 @@ func (x Definition[C]) Shape(verbose bool) view.Shape {
 // Tables returns the tables of a run.
 func (x Definition[C]) Tables(run *result.Run, verbose bool) []table.Table {
 	if x.View == nil || x.View.Tables == nil {
-		return x.Shape(verbose).Tables(run)
+		return x.Shape(verbose).In(run.Units).Tables(run)
 	}
-	return x.View.Tables(run, x.Shape(verbose))
+	return x.View.Tables(run, x.Shape(verbose).In(run.Units))
 }

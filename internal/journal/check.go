@@ -43,7 +43,7 @@ func (c *checker) take(line result.Line) error {
 
 // header takes the first line, and finds out how the samples are judged.
 func (c *checker) header(run *result.Run) error {
-	run.Samples = []result.Sample{}
+	run.Samples, run.Units = []result.Sample{}, nil
 	c.Run = run
 	if err := checkCells(run); err != nil {
 		return err
@@ -103,7 +103,11 @@ func (c *checker) sample(s *result.Sample) error {
 	} else if err := c.place(s); err != nil {
 		return err
 	}
-	c.Run.Samples, c.Ended = append(c.Run.Samples, *s), false
+	if err := s.In(c.Run.Units); err != nil && s.Quality.Verdict != result.Invalid {
+		return err
+	}
+	c.Run.Take(*s)
+	c.Ended = false
 	if c.Judging == nil {
 		return nil
 	}

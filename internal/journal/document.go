@@ -50,5 +50,8 @@ func checkRun(run *result.Run, columns Columns) error {
 	}
 	err := c.footer(&result.Footer{Samples: len(taken), Summary: run.Summary, Cells: run.Cells})
 	run.Matrix, run.Cells = header.Matrix, header.Cells
+	if inUnits, of := run.In(header.Units); err == nil && of == nil {
+		*run = *inUnits
+	}
 	return err
 }

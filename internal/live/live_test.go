@@ -50,7 +50,7 @@ func edgeAt(ms int) edge {
 }
 
 func TestFiguresOfLines(t *testing.T) {
-	l := lines("rate=1\n", "rate=", "3\rother\r", "\n\nrate=1,005\n", "rate=x\n")
+	l := lines("rate=1\n", "rate=", "3\rother\r", "\n\nrate=1,005\n", "rate=x\n", "lat 1.5ms\nlat 500us\n", "lat 3 KB\nlat 3 MB\n", "lat 1.5 s\n")
 	for _, c := range []struct {
 		re       string
 		from, to int
@@ -62,6 +62,9 @@ func TestFiguresOfLines(t *testing.T) {
 		{"rate=[0-9]", 0, 40, 75, ""},
 		{"other", 0, 100, 10, ""},
 		{"rate=(.*)", 40, 50, 0, `"x" is not a decimal number`},
+		{"lat ([0-9.]+)", 50, 60, 1, ""},
+		{"lat ([0-9.]+)", 60, 70, 0, "a figure in MB cannot be compared with one in KB"},
+		{"lat ([0-9])", 70, 80, 0, `takes "1" from the number "1.5"`},
 		{"missing", 0, 50, 0, "no line of the load in the block matches"},
 	} {
 		got, err := l.figure(regexp.MustCompile(c.re), edgeAt(c.from), edgeAt(c.to))
@@ -70,7 +73,7 @@ func TestFiguresOfLines(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		assert.InDelta(t, c.want, got, 1e-9, c.re)
+		assert.InDelta(t, c.want, got.Value, 1e-9, c.re)
 	}
 	at, err := l.await(t.Context(), regexp.MustCompile("rate"), edgeAt(11))
 	require.NoError(t, err)
@@ -215,7 +218,7 @@ func TestLinesWithTimes(t *testing.T) {
 	re := regexp.MustCompile(`a (?P<time>[0-9.]+)`)
 	got, err := l.figure(re, edgeAt(10), edgeAt(30))
 	require.NoError(t, err)
-	assert.InDelta(t, 2/0.02, got, 1e-9)
+	assert.InDelta(t, 2/0.02, got.Value, 1e-9)
 	at, err := l.await(t.Context(), re, edgeAt(30))
 	require.NoError(t, err)
 	assert.Equal(t, time.UnixMilli(45), at.wall)
@@ -386,15 +389,40 @@ func TestParseMetrics(t *testing.T) {
 }
 
 func TestParseAbort(t *testing.T) {
-	s := Source{abort: "metric>5.5"}
-	require.NoError(t, s.parseAbort())
-	sample := func(figure float64) *result.Sample {
-		return &result.Sample{Values: result.FiguresOf(&Figures{Metric: &figure})}
+	for _, c := range []struct {
+		bound, unit, first string
+		figure             float64
+		want               bool
+	}{
+		{"metric>5.5", "", "", 6, true},
+		{"metric>5.5", "", "", 5, false},
+		{"metric<5.5", "", "", 5, true},
+		{"metric>5", "us", "ms", 6000, true},
+		{"metric>5", "us", "ms", 6, false},
+		{"metric>5", "us", "", 6, true},
+		{"metric>5ms", "us", "us", 6000, true},
+		{"metric>5ms", "us", "", 6, false},
+		{"metric_2>5", "", "", 6, false},
+	} {
+		s := Source{abort: c.bound}
+		require.NoError(t, s.parseAbort())
+		of := map[string]string{}
+		if c.first != "" {
+			of["metric"] = c.first
+		}
+		sample := &result.Sample{Values: result.FiguresOf(&Figures{Metric: &c.figure})}
+		sample.Printed("metric", c.unit)
+		got, err := s.abortIf.holds(sample, of)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got, "%+v", c)
 	}
-	assert.True(t, s.abortIf.holds(sample(6)))
-	assert.False(t, s.abortIf.holds(sample(5)))
-	assert.False(t, condition{}.holds(sample(6)))
-	for text, says := range map[string]string{"metric": "a column, < or >, and a number", "x>1": "there is no column x", "metric>a": "is no number"} {
+	s := Source{abort: "metric>5ms"}
+	require.NoError(t, s.parseAbort())
+	_, err := s.abortIf.holds(&result.Sample{Values: result.FiguresOf(&Figures{Metric: new(6.0)})}, nil)
+	require.ErrorContains(t, err, "a figure in no unit cannot be compared with one in ms")
+	for text, says := range map[string]string{
+		"metric": "a column, < or >, and a number", "x>1": "there is no column x", "metric>a": "is not a decimal number",
+	} {
 		s := Source{abort: text}
 		assert.ErrorContains(t, s.parseAbort(), says)
 	}

@@ -20,6 +20,7 @@ import (
 	"gorun/internal/input"
 	"gorun/internal/launch"
 	"gorun/internal/linux"
+	"gorun/internal/units"
 )
 
 // edge is the beginning or the end of a block.
@@ -364,8 +365,9 @@ func parseTime(text string) (time.Time, error) {
 	return time.Unix(seconds, us*1000), nil
 }
 
-// figure returns the figure of the lines of a block: the mean of what the group matches, or without a group how many match a second.
-func (l *load) figure(re *regexp.Regexp, from, to edge) (float64, error) {
+// figure returns the figure of the lines of a block: the mean of what the group matches, in the unit of the first line, or without a group
+// how many match a second.
+func (l *load) figure(re *regexp.Regexp, from, to edge) (mean units.Printed, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := -1
@@ -374,14 +376,14 @@ func (l *load) figure(re *regexp.Regexp, from, to edge) (float64, error) {
 			own = i
 		}
 	}
-	count, sum := 0, 0.0
+	count := 0
 	for _, line := range l.lines {
 		if line.at.at < from.at {
 			continue
 		}
 		at, matches, err := lineTime(re, line)
 		if err != nil {
-			return 0, err
+			return mean, err
 		}
 		if !matches || at.wall.Compare(from.wall) <= 0 || at.wall.Compare(to.wall) > 0 {
 			continue
@@ -390,18 +392,24 @@ func (l *load) figure(re *regexp.Regexp, from, to edge) (float64, error) {
 		if own < 0 {
 			continue
 		}
-		match := re.FindSubmatch(line.text)
-		figure, err := command.ParseFigure(string(match[own]))
+		figure, err := command.FigureIn(line.text, re.FindSubmatchIndex(line.text), own)
 		if err != nil {
-			return 0, err
+			return mean, fmt.Errorf("%q %w", re, err)
 		}
-		sum += figure
+		if count == 1 {
+			mean.Unit = figure.Unit
+		}
+		if figure, err = figure.In(mean.Unit); err != nil {
+			return mean, fmt.Errorf("%q: %w", re, err)
+		}
+		mean.Value += figure.Value
 	}
 	if count == 0 {
-		return 0, fmt.Errorf("no line of the load in the block matches %q", re)
+		return mean, fmt.Errorf("no line of the load in the block matches %q", re)
 	}
 	if own < 0 {
-		return float64(count) / to.wall.Sub(from.wall).Seconds(), nil
+		return units.Printed{Value: float64(count) / to.wall.Sub(from.wall).Seconds()}, nil
 	}
-	return sum / float64(count), nil
+	mean.Value /= float64(count)
+	return mean, nil
 }

@@ -32,7 +32,7 @@ func (s *sampler) long(ctx context.Context, b block, of string) (_ *float64, err
 		if b, err = s.measure(ctx, &b, half, figures); err != nil {
 			return nil, err
 		}
-		if halves[i], _, err = s.figure(s.metrics[0], b, figures); err != nil {
+		if halves[i], err = s.first(b, figures); err != nil {
 			return nil, nil // the next long block may have it
 		}
 	}

@@ -291,7 +291,7 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 					steps[0]++
 				}
 			}
-			figure, _, err := s.figure(s.metrics[0], b, figures)
+			figure, err := s.first(b, figures)
 			if err == nil {
 				series = append(series, figure)
 			}

@@ -19,6 +19,7 @@ import (
 	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/subject"
+	"gorun/internal/units"
 )
 
 // sampler switches the program, and measures it block by block.
@@ -46,8 +47,9 @@ type sampler struct {
 	switched time.Duration // the longest switch
 	slice    time.Duration
 
-	apart  bool // the server of --with-pid has CPUs of its own
-	blocks int  // that were measured
+	unit   *string // of the first judged figure in the pilot
+	apart  bool    // the server of --with-pid has CPUs of its own
+	blocks int     // that were measured
 	longs  []longBlock
 	over   error // why no further sample can be taken
 }
@@ -312,7 +314,10 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 			}
 			sample.Buckets[metricColumn(i)] = in
 		}
-		*figures.metrics()[i] = &figure
+		*figures.metrics()[i] = &figure.Value
+		if m.lines != nil || m.whole != nil {
+			sample.Printed(metricColumn(i), figure.Unit)
+		}
 	}
 	if s.blocks++; s.blocks >= firstLong && (s.blocks-firstLong)%longEvery == 0 && !s.perBlock {
 		figures.Long, err = s.long(ctx, b, c.Name)
@@ -321,10 +326,17 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		s.load.forget(b.from)
 	}
 	sample.Values = result.FiguresOf(figures)
-	if err == nil && s.abortIf.holds(sample) {
-		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Name))
+	if err != nil || s.abortIf.column == "" {
+		return err
 	}
-	return err
+	holds, err := s.abortIf.holds(sample, s.Units())
+	if err == nil && holds {
+		err = fmt.Errorf("it was, with %s", c.Name)
+	}
+	if err != nil {
+		return experiment.Over(fmt.Errorf("--abort-if %s: %w", s.abort, err))
+	}
+	return nil
 }
 
 // block is what was read at the two edges of a block.
@@ -393,36 +405,53 @@ func (s *sampler) edge(ctx context.Context) (e edge, scrape *metrics.Scrape, err
 	return e, scrape, err
 }
 
+// first returns the first judged figure of a block, in the unit of the run, or else of the first block.
+func (s *sampler) first(b block, figures *Figures) (float64, error) {
+	figure, _, err := s.figure(s.metrics[0], b, figures)
+	if err != nil {
+		return 0, err
+	}
+	unit, known := s.Units()[metricColumn(0)]
+	if s.unit == nil && !known {
+		s.unit = &figure.Unit
+	}
+	if !known {
+		unit = *s.unit
+	}
+	figure, err = figure.In(unit)
+	return figure.Value, err
+}
+
 // figure returns a judged figure of a block, and if it is a quantile the bucket in which it lies.
-func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, in result.Bucket, err error) {
+func (s *sampler) figure(m metric, b block, figures *Figures) (figure units.Printed, in result.Bucket, err error) {
 	switch {
 	case m.own != nil:
 		own := m.own(figures)
 		if own == nil {
-			return 0, in, errors.New("this kernel does not count " + m.label)
+			return figure, in, errors.New("this kernel does not count " + m.label)
 		}
-		figure = *own
+		figure.Value = *own
 	case m.series != nil:
 		for _, scrape := range b.scrapes {
 			if took := scrape.Took(); took.Seconds() > mostLate*b.seconds() {
-				return 0, in, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), s.give(spare*blockFor(took)))
+				return figure, in, hint.With(fmt.Errorf("the endpoint took %v to answer", took.Round(time.Millisecond)), s.give(spare*blockFor(took)))
 			}
 		}
 		if m.quantile > 0 {
-			figure, in, err = metrics.Quantile(b.scrapes[0], b.scrapes[1], *m.series, m.quantile)
+			figure.Value, in, err = metrics.Quantile(b.scrapes[0], b.scrapes[1], *m.series, m.quantile)
 		} else {
-			figure, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
+			figure.Value, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
 		}
 	case m.whole != nil:
-		var found *float64
+		var found *units.Printed
 		if found, err = m.whole.In(b.outcome.Ending); found != nil {
 			figure = *found
 		}
 	default:
 		figure, err = s.load.figure(m.lines, b.from, b.to)
 	}
-	if err == nil && figure <= 0 {
-		err = notPositive(m, figure)
+	if err == nil && figure.Value <= 0 {
+		err = notPositive(m, figure.Value)
 	}
 	return figure, in, err
 }

@@ -21,6 +21,7 @@ import (
 	"gorun/internal/result"
 	"gorun/internal/shell"
 	"gorun/internal/subject"
+	"gorun/internal/units"
 )
 
 // Source finds the program and has what is the same for all cells. Its settings are those that --vary and the flags of a cell list.
@@ -324,7 +325,7 @@ func (s *Source) parseMetrics() error {
 type condition struct {
 	column string
 	above  bool
-	bound  float64
+	bound  units.Printed // without a unit, in that of the first sample
 }
 
 var conditionText = lazy.Regexp(`^\s*([a-z0-9_]+)\s*([<>])\s*(\S+)\s*$`)
@@ -339,9 +340,9 @@ func (s *Source) parseAbort() error {
 	if parts == nil {
 		return refuse(errors.New("a column, < or >, and a number are needed, as in 'metric>5'"))
 	}
-	bound, err := strconv.ParseFloat(parts[3], 64)
+	bound, err := command.ParseFigure(parts[3])
 	if err != nil {
-		return refuse(fmt.Errorf("%q is no number", parts[3]))
+		return refuse(err)
 	}
 	if _, known := columns.Find(parts[1]); !known {
 		return refuse(hint.With(fmt.Errorf("there is no column %s", parts[1]), "metric is the first --metric, metric_2 the second; gorun help figures lists all"))
@@ -350,12 +351,21 @@ func (s *Source) parseAbort() error {
 	return nil
 }
 
-// holds reports whether a sample is beyond the bound.
-func (c condition) holds(sample *result.Sample) bool {
-	if c.column == "" {
-		return false
-	}
+// holds reports whether a sample is beyond the bound. A run has these units, by column.
+func (c condition) holds(sample *result.Sample, of map[string]string) (bool, error) {
 	column, _ := columns.Find(c.column)
 	figure, known := column.Number(sample)
-	return known && (c.above && figure > c.bound || !c.above && figure < c.bound)
+	if !known {
+		return false, nil
+	}
+	unit, first := sample.Units[c.column], cmp.Or(c.bound.Unit, of[c.column])
+	bound := c.bound.Value
+	if first != "" { // else it is the first
+		is, err := units.Printed{Value: figure, Unit: unit}.In(first)
+		if err != nil {
+			return false, err
+		}
+		figure = is.Value
+	}
+	return c.above && figure > bound || !c.above && figure < bound, nil
 }

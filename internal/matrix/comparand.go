@@ -25,6 +25,11 @@ type Comparand struct {
 	amount  bool // Of returns no times
 }
 
+// in returns the unit of the figure in a run.
+func (f Comparand) in(run *result.Run) column.Unit {
+	return cmp.Or(column.Printed(run.Units[f.Column]), f.unit)
+}
+
 // judgedBy returns the sample as judged by this figure: invalid if it lacks the figure. The experiment ensures that samples
 // have the deciding figure.
 func (f Comparand) judgedBy(s result.Sample) result.Sample {

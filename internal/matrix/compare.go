@@ -52,6 +52,15 @@ var ErrDiffer = errors.New("the two runs cannot be compared")
 // in turn, show how much equal runs differ.
 func Compare(a, b Side, columns column.List, across []string, force bool, more ...Side) (*result.Comparison, error) {
 	sides := append([]Side{a, b}, more...)
+	for i := range sides[1:] {
+		if len(a.Run.Units) > 0 {
+			var err error
+			if sides[i+1].Run, err = sides[i+1].Run.In(a.Run.Units); err != nil {
+				return nil, hint.With(fmt.Errorf("%w: %s, compared with %s: %w", ErrDiffer, sides[i+1].File, a.File, err), hint.Of(err))
+			}
+		}
+	}
+	b = sides[1]
 	for _, side := range sides {
 		if side.Run.Matrix == nil {
 			return nil, hint.With(fmt.Errorf("%s has samples of one setting, which cannot be compared with those of another run", side.File),
@@ -68,7 +77,7 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	}
 	keys := Varying(a.Run.Cells, b.Run.Cells)
 	c := &result.Comparison{
-		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
+		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b), Units: a.Run.Units,
 		Differences: append(result.Differences(a.Run, b.Run), fixed(a.Run.Cells, b.Run.Cells, keys)...),
 	}
 	var unmeant []string

@@ -77,7 +77,7 @@ func Summarise(run *result.Run, figures []Comparand) {
 				if summary.Figures == nil {
 					summary.Figures = map[string]result.FigureSummary{}
 				}
-				summary.Figures[other.Column] = result.FigureSummary{Unit: string(other.unit), Distribution: result.Distribute(of)}
+				summary.Figures[other.Column] = result.FigureSummary{Unit: string(other.in(run)), Distribution: result.Distribute(of)}
 			}
 		}
 	}

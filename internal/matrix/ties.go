@@ -83,10 +83,14 @@ func bucketWords(b result.Bucket) string {
 
 // show returns a figure in words.
 func show(x float64, unit column.Unit) string {
-	if unit == column.Seconds {
-		return units.Seconds(x)
+	text := strconv.FormatFloat(x, 'g', -1, 64)
+	if word, is := unit.Word(); is {
+		text += " " + word
 	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+	if unit == column.Seconds {
+		text = units.Seconds(x)
+	}
+	return text
 }
 
 // decimals returns the number of decimals of a figure, written as short as it can be; 0 for a whole number, however many zeros it

@@ -114,7 +114,7 @@ func comparedTable(c *result.Comparison, verbose bool) table.Table {
 	for _, cell := range c.Cells {
 		unit := column.Seconds
 		if cell.Metric != "" {
-			unit = column.None
+			unit = column.Printed(c.Units[result.MetricColumn])
 		}
 		t.Rows = append(t.Rows, table.Row{Name: cell.A, Values: []table.Value{
 			table.Text(cell.A),

@@ -50,7 +50,7 @@ func (v Views) Known(name string) (columns column.List, known bool) {
 // Shape returns the shape of a run's tables.
 func (v Views) Shape(run *result.Run) view.Shape {
 	x, _ := v.find(run.Experiment)
-	return x.Shape(false)
+	return x.Shape(false).In(run.Units)
 }
 
 // Tables returns the tables of a run.

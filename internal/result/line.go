@@ -24,7 +24,7 @@ type Footer struct {
 // Header returns a copy of the run as it was before its first sample: without what follows from samples.
 func (r *Run) Header() *Run {
 	header := *r
-	header.Samples, header.Summary, header.Cells = []Sample{}, nil, slices.Clone(r.Cells)
+	header.Samples, header.Units, header.Summary, header.Cells = []Sample{}, nil, nil, slices.Clone(r.Cells)
 	for i := range header.Cells {
 		header.Cells[i].Judged(Cell{})
 	}

@@ -304,21 +304,22 @@ type InterimCell struct {
 
 // Comparison compares two runs cell by cell.
 type Comparison struct {
-	Schema      string         `json:"schema"`
-	Tool        Tool           `json:"tool"`
-	Experiment  string         `json:"experiment"`
-	A           Origin         `json:"a"`
-	B           Origin         `json:"b"`
-	MoreA       []Origin       `json:"more_a,omitempty"` // further runs of each side, in turn
-	MoreB       []Origin       `json:"more_b,omitempty"`
-	Differences []Difference   `json:"differences"` // of the conditions
-	Forced      bool           `json:"forced"`      // in spite of unintended differences
-	Unmeant     []string       `json:"unmeant,omitempty"`
-	Cells       []ComparedCell `json:"cells"`
-	Gate        *Gate          `json:"gate,omitempty"`
-	OnlyA       []string       `json:"only_a"` // cells without a partner
-	OnlyB       []string       `json:"only_b"`
-	Warnings    []Warning      `json:"warnings"`
+	Schema      string            `json:"schema"`
+	Tool        Tool              `json:"tool"`
+	Experiment  string            `json:"experiment"`
+	A           Origin            `json:"a"`
+	B           Origin            `json:"b"`
+	MoreA       []Origin          `json:"more_a,omitempty"` // further runs of each side, in turn
+	MoreB       []Origin          `json:"more_b,omitempty"`
+	Differences []Difference      `json:"differences"` // of the conditions
+	Forced      bool              `json:"forced"`      // in spite of unintended differences
+	Unmeant     []string          `json:"unmeant,omitempty"`
+	Cells       []ComparedCell    `json:"cells"`
+	Units       map[string]string `json:"units,omitempty"` // of a program's own figures, by column: those of the first run
+	Gate        *Gate             `json:"gate,omitempty"`
+	OnlyA       []string          `json:"only_a"` // cells without a partner
+	OnlyB       []string          `json:"only_b"`
+	Warnings    []Warning         `json:"warnings"`
 }
 
 // FewRuns is the code of the warning that a comparison has too few runs to show how far runs drift apart by themselves.

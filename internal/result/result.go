@@ -19,25 +19,26 @@ type Argv []string
 
 // Run is one invocation of an experiment: the request, the machine, and every sample.
 type Run struct {
-	Schema     string    `json:"schema"`
-	Tool       Tool      `json:"tool"`
-	Host       Host      `json:"host"`
-	Experiment string    `json:"experiment"`
-	Spec       any       `json:"spec"` // the experiment's own options, by flag name
-	Seed       uint64    `json:"seed"`
-	Command    Argv      `json:"command,omitempty"` // command line that repeats the run, without the program
-	Started    string    `json:"started"`           // RFC 3339, UTC
-	Matrix     *Matrix   `json:"matrix,omitempty"`
-	Cells      []Cell    `json:"cells,omitempty"`     // of a matrix
-	Caches     []Cache   `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
-	NumaRows   []NumaRow `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
-	Samples    []Sample  `json:"samples"`
-	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
-	Summary    *Summary  `json:"summary,omitempty"`
-	Findings   []Finding `json:"findings"` // what limited the run, in words
-	Warnings   []Warning `json:"warnings"`
-	Partial    bool      `json:"partial"` // interrupted: more samples were planned
-	Gate       *Gate     `json:"gate,omitempty"`
+	Schema     string            `json:"schema"`
+	Tool       Tool              `json:"tool"`
+	Host       Host              `json:"host"`
+	Experiment string            `json:"experiment"`
+	Spec       any               `json:"spec"` // the experiment's own options, by flag name
+	Seed       uint64            `json:"seed"`
+	Command    Argv              `json:"command,omitempty"` // command line that repeats the run, without the program
+	Started    string            `json:"started"`           // RFC 3339, UTC
+	Matrix     *Matrix           `json:"matrix,omitempty"`
+	Cells      []Cell            `json:"cells,omitempty"`     // of a matrix
+	Caches     []Cache           `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
+	NumaRows   []NumaRow         `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
+	Samples    []Sample          `json:"samples"`
+	Units      map[string]string `json:"units,omitempty"`   // in which a program's own figures are judged and shown, by column: those of the first sample
+	Warmups    []Sample          `json:"warmups,omitempty"` // taken first and not summarised
+	Summary    *Summary          `json:"summary,omitempty"`
+	Findings   []Finding         `json:"findings"` // what limited the run, in words
+	Warnings   []Warning         `json:"warnings"`
+	Partial    bool              `json:"partial"` // interrupted: more samples were planned
+	Gate       *Gate             `json:"gate,omitempty"`
 }
 
 // Tool is the program that measured.
@@ -102,6 +103,7 @@ type Sample struct {
 	Unwaited      float64           `json:"-"`                      // CPU seconds that belong to the sample, of processes that gorun has not waited for, for judging
 	QueuedShare   float64           `json:"-"`                      // for at least this share of its time, other programs had the CPU for which a thread waited; for judging
 	Values        Figures           `json:"values"`
+	Units         map[string]string `json:"units,omitempty"` // of the figures that a program printed, as it did, by column; "": it printed none
 	Answer        *Answer           `json:"answer,omitempty"`
 	Workers       *Workers          `json:"workers,omitempty"`
 	WorkersDetail []WorkerDetail    `json:"workers_detail,omitempty"`
@@ -111,6 +113,8 @@ type Sample struct {
 	Buckets       map[string]Bucket `json:"buckets,omitempty"` // by column, of figures of which only the bucket of a histogram is known
 	Doubts        []Doubt           `json:"-"`                 // the experiment's own, for the verdict of its quality
 	Partial       bool              `json:"partial,omitempty"` // cut short; not summarised
+
+	Factors map[string]float64 `json:"-"` // from these units to those of the run, by column, where they differ
 }
 
 // Bucket is the bucket of a histogram in which a figure lies. Where in it is not known.

@@ -170,7 +170,7 @@ func (s *session) continueJournal(o *Options) error {
 
 // keep stores a sample. It reports whether the run can continue: a sample that cannot be stored ends it.
 func (s *session) keep(sample result.Sample) bool {
-	s.run.Samples = append(s.run.Samples, sample)
+	s.run.Take(sample)
 	s.state.add(sample)
 	s.unkept = s.journal.Write(result.Line{Sample: &sample})
 	return s.unkept == nil

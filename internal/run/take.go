@@ -11,6 +11,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/measure"
 	"gorun/internal/placement"
@@ -24,6 +25,7 @@ type taker struct {
 	cells   []experiment.Cell[any]
 	watcher *measure.Watcher
 	words   bool          // a cell is the user's command
+	run     *result.Run   // that has the samples; nil in a child
 	limit   time.Duration // after which the user's command is ended, until one has ended by itself; 0: none
 
 	cut  bool // the last execution of the user's command was ended
@@ -87,6 +89,11 @@ func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err e
 	finish := t.watcher.Watch()
 	if sample, err = t.execute(ctx, cell); err != nil {
 		return sample, err
+	}
+	if t.run != nil {
+		if err := sample.In(t.run.Units); err != nil {
+			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+		}
 	}
 	if sample.Quality.Verdict != result.Invalid { // an invalid sample is not judged
 		finish(&sample)

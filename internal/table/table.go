@@ -299,5 +299,8 @@ func Format(unit column.Unit, x float64) string {
 		}
 		return units.Digits(x)
 	}
+	if word, is := unit.Word(); is {
+		return units.Digits(x) + " " + word
+	}
 	return units.Large(x)
 }

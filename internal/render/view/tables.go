@@ -22,6 +22,13 @@ type Shape struct {
 	Verbose  bool
 }
 
+// In returns the shape with the units of a run's own figures, by column.
+func (s Shape) In(units map[string]string) Shape {
+	s.Columns = s.Columns.In(units)
+	s.Compared, _ = s.Columns.Find(s.Compared.Name)
+	return s
+}
+
 // Measured is what samples of the same setting found.
 type Measured struct {
 	Name    string
@@ -229,7 +236,7 @@ func CellTimes(run *result.Run) (title string, times []table.Value) {
 	switch run.Matrix.Compared {
 	case "":
 	case result.MetricColumn:
-		title, unit = run.MetricName(), column.None
+		title, unit = run.MetricName(), column.Printed(run.Units[result.MetricColumn])
 	default:
 		title = ""
 	}
