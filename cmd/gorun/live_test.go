@@ -232,13 +232,13 @@ func TestLiveServerEnds(t *testing.T) {
 	}
 }
 
-// A load that runs elsewhere belongs to the samples as long as it runs. The program itself is none.
+// A load that runs elsewhere belongs to the samples as long as one of its threads runs. The program itself is none.
 func TestLiveServerWithLoadElsewhere(t *testing.T) {
 	tests.Live(t)
 	t.Parallel() // programs and loads mostly sleep
 	a, b, _ := two(t)
 	pid := strconv.Itoa(programtest.Start(t, "threads", "3").Process.Pid)
-	elsewhere := strconv.Itoa(programtest.Start(t, "threads", "1").Process.Pid)
+	elsewhere := strconv.Itoa(programtest.Start(t, "headless", "1").Process.Pid)
 	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--metric", "rate", "--better", "higher", "--block", "50ms", "--washout", "10ms", "--samples", "1"}
 	run, stderr, err := runLive(t, append(args, "--with-pid", elsewhere, "--load", "sh -c 'kill -9 "+elsewhere+"; while :; do echo rate; sleep 0.01; done'")...)
 	require.NoError(t, err, stderr)

@@ -59,10 +59,7 @@ func (f *Serving) Find(m experiment.Machine) (s *Server, err error) {
 	switch {
 	case !m.Live:
 	case f.pid != nil:
-		task, err := linux.ReadTask(m.Root, *f.pid, *f.pid)
-		if err == nil && task.Ended {
-			err = fs.ErrNotExist
-		}
+		task, err := linux.ReadProcess(m.Root, *f.pid)
 		if linux.Gone(err) {
 			err = hint.With(errors.New("there is no such process"), "pgrep NAME finds the PID of a program that runs")
 		}
@@ -127,12 +124,12 @@ func (s *Server) used(root fs.FS) (used, error) {
 	}
 	all := used{}
 	for _, pid := range pids {
-		task, err := linux.ReadTask(root, pid, pid)
+		task, err := linux.ReadProcess(root, pid)
 		var used time.Duration
 		if err == nil {
 			used, err = linux.ProcessCPUTime(pid)
 		}
-		if err == nil && pid == s.PID && (task.Start != s.Start || task.Ended) {
+		if err == nil && pid == s.PID && task.Start != s.Start {
 			err = fs.ErrNotExist
 		}
 		if err != nil && (pid == s.PID || !linux.Gone(err)) {

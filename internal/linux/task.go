@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,6 +51,21 @@ func ReadTask(root fs.FS, pid, tid int) (Task, error) {
 	}
 	t.PID, t.TID = pid, tid
 	return t, nil
+}
+
+// ReadProcess reads the first thread of a process, which may have ended before others. The error of a process without a thread that runs is Gone.
+func ReadProcess(root fs.FS, pid int) (Task, error) {
+	t, err := ReadTask(root, pid, pid)
+	if err != nil || !t.Ended {
+		return t, err
+	}
+	threads, err := fs.ReadDir(root, fmt.Sprintf("proc/%d/task", pid))
+	for _, tid := range numbered(threads) {
+		if of, err := ReadTask(root, pid, tid); err == nil && !of.Ended {
+			return t, nil
+		}
+	}
+	return t, cmp.Or(err, fs.ErrNotExist)
 }
 
 // parseTask reads a thread's stat and status.

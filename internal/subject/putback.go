@@ -248,7 +248,7 @@ func (b *putBack) thread(is, was Thread) (changed bool, err error) {
 		}
 		put(same, ours, func() error { return b.mask(is, was) })
 		if same && was.Whole && !b.byGroup() { // it may be a mask that a setting has
-			errs = append(errs, linux.SetAffinity(is.TID, was.mask()))
+			errs = append(errs, b.mask(is, was))
 		}
 	}
 	if b.Scheds {

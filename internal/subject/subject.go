@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -95,13 +94,7 @@ func openProcess(pid int) (*process, error) {
 		return nil, err
 	}
 	of := &process{pid: pid, dir: dir}
-	t, err := linux.ReadTask(os.DirFS("/"), pid, pid)
-	if err == nil && t.Ended { // its first thread has; others may live
-		var tids []int
-		if tids, err = of.tids(); len(tids) == 0 && err == nil {
-			err = fs.ErrNotExist
-		}
-	}
+	t, err := linux.ReadProcess(os.DirFS("/"), pid)
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
