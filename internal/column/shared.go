@@ -8,16 +8,20 @@ import (
 
 // times are those of a sample.
 type times struct {
-	Wall   float64  `json:"seconds" figure:"s,lower,bench=ns/op" label:"wall" is:"The wall time of the sample."`
+	Wall   *float64 `json:"seconds" figure:"s,lower,bench=ns/op" label:"wall" is:"The wall time of the sample."`
 	CPU    *float64 `json:"cpu_seconds" figure:"s,lower,hidden" label:"CPU time" is:"The CPU time of all threads, in user mode and in the kernel."`
-	User   float64  `json:"user_seconds" figure:"s,lower,verbose,bench=user-ns/op" label:"user" is:"The CPU time of all threads in user mode."`
-	System float64  `json:"system_seconds" figure:"s,lower,verbose,bench=sys-ns/op" label:"system" is:"The CPU time of all threads in the kernel."`
+	User   *float64 `json:"user_seconds" figure:"s,lower,verbose,bench=user-ns/op" label:"user" is:"The CPU time of all threads in user mode."`
+	System *float64 `json:"system_seconds" figure:"s,lower,verbose,bench=sys-ns/op" label:"system" is:"The CPU time of all threads in the kernel."`
 }
 
-// Times are the wall time and the CPU time of a sample. The sum of the CPU time is absent where none was counted; tables show its two
-// parts.
+// Times are the wall time and the CPU time of a sample; absent of one that did not run. The sum of the CPU time is also absent where none was
+// counted; tables show its two parts.
 var Times = of(Column{}, func(s *result.Sample) *times {
-	t := &times{Wall: s.Seconds, User: s.UserSeconds, System: s.SystemSeconds}
+	t := &times{}
+	if s.Seconds == 0 && s.Quality.Verdict == result.Invalid {
+		return t
+	}
+	t.Wall, t.User, t.System = &s.Seconds, &s.UserSeconds, &s.SystemSeconds
 	if s.CPUSeconds() != 0 {
 		t.CPU = new(s.CPUSeconds())
 	}

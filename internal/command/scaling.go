@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -21,9 +22,9 @@ const slowed = 1.1
 type step struct {
 	n     int
 	ratio stats.Effect // of the time of the last copy to that of the baseline; the zero Effect: not known
-	time  float64      // medians: of the mean time of a copy, in seconds
+	time  float64      // medians, NaN where it is not known: of the mean time of a copy, in seconds
 	cpu   float64      // of the CPU time of a copy
-	queue float64      // of the time in which it waited for a CPU; 0: not known
+	queue float64      // of the time in which it waited for a CPU
 	use   float64      // of the CPU time of all copies over the wall time
 	cpus  int          // that they may use
 }
@@ -47,7 +48,10 @@ func steps(run *result.Run) (steps []step, base step, ok bool) {
 			return s.Slot == nil || s.Cell != i || !s.Good()
 		})
 		median := func(of column.Column) float64 {
-			spread, _ := view.SpreadOf(samples, of)
+			spread, known := view.SpreadOf(samples, of)
+			if !known {
+				return math.NaN()
+			}
 			return spread.Median
 		}
 		s := step{
@@ -123,6 +127,14 @@ func (s step) why(base step) string {
 		}
 	}
 	seconds := func(x float64) string { return units.Seconds(max(0, x)) }
+	if math.IsNaN(queue) {
+		if cpu >= grown/2 {
+			queue = 0
+		} else {
+			return fmt.Sprintf("A copy's CPU time (%s, alone %s) does not explain it, and this kernel does not count the time in which it waits for a CPU",
+				seconds(s.cpu), seconds(base.cpu))
+		}
+	}
 	switch rest := grown - cpu - queue; {
 	case cpu >= queue && cpu >= rest:
 		return fmt.Sprintf("A copy's CPU time grows from %s to %s: the copies share a core, a cache or memory bandwidth", seconds(base.cpu), seconds(s.cpu))

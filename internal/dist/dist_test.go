@@ -129,7 +129,8 @@ func installDeb(t *testing.T, deb string) {
 	t.Cleanup(func() { _ = exec.Command("dpkg", "--purge", "gorun").Run() })
 	run(t, "/", "dpkg", "--path-include=/usr/share/*", "--install", deb) // images for containers leave manuals out
 	files := strings.Fields(run(t, "/", "dpkg", "-L", "gorun"))
-	assert.Contains(t, files, "/usr/share/doc/gorun/copyright")
+	assert.Subset(t, files, []string{"/usr/share/doc/gorun/copyright", "/usr/share/zsh/vendor-completions/_gorun"})
+	assert.NotContains(t, files, "/usr/share/zsh/site-functions/_gorun")
 	assert.Regexp(t, counted, run(t, "/", "gorun", "primes", "--limit", "10000", "--samples", "1"))
 	assert.Equal(t, "it runs\n", run(t, "/", "gorun", "exec", "--placement", "one-cpu", "--", "echo", "it", "runs"))
 	assert.Contains(t, strings.Join(strings.Fields(run(t, "/", "man", "-P", "cat", "gorun")), " "), "gorun answers, with")

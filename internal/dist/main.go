@@ -286,13 +286,13 @@ func (r *release) packages(a arch, gorun file) error {
 		"dst": "/usr/share/doc/gorun", "type": "dir",
 		"file_info": map[string]any{"mode": 0o755, "mtime": r.time.Format(time.RFC3339)},
 	}}
-	add := func(f file, to string) error {
+	add := func(f file, to string, only ...string) error {
 		from := filepath.Join(root, to)
 		if err := os.MkdirAll(filepath.Dir(from), 0o755); err != nil {
 			return err
 		}
 		contents = append(contents, map[string]any{
-			"src": from, "dst": to, "file_info": map[string]any{"mode": f.mode, "owner": "root", "group": "root", "mtime": r.time.Format(time.RFC3339)},
+			"packager": strings.Join(only, ""), "src": from, "dst": to, "file_info": map[string]any{"mode": f.mode, "owner": "root", "group": "root", "mtime": r.time.Format(time.RFC3339)},
 		})
 		return os.WriteFile(from, f.text, 0o644)
 	}
@@ -300,7 +300,14 @@ func (r *release) packages(a arch, gorun file) error {
 		return err
 	}
 	for _, f := range slices.Concat(r.pages, r.shells) {
-		if err := add(f, "/usr/share/"+f.path); err != nil {
+		var only []string
+		if f.path == completions["zsh"] { // the zsh of Debian looks for those of packages elsewhere
+			if err := add(f, "/usr/share/zsh/vendor-completions/_gorun", "deb"); err != nil {
+				return err
+			}
+			only = []string{"rpm"}
+		}
+		if err := add(f, "/usr/share/"+f.path, only...); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func all(n int, thing string) string {
 	case 1:
 		return "the only " + thing
 	case 2:
-		return "both " + thing + "s"
+		return "both " + units.Plural(thing)
 	}
 	return "all " + units.Things(n, thing)
 }

@@ -253,6 +253,7 @@ const mostMismatches = 3
 
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.
 func placementText(samples []result.Sample, opts term.Options) string {
+	samples = slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool { return s.Placement.Requested == "" }) // they did not run
 	if len(samples) == 0 {
 		return ""
 	}

@@ -145,6 +145,8 @@ func TestPlacementText(t *testing.T) {
 	} {
 		assert.Equal(t, want, placementText([]result.Sample{{Placement: done}, {Placement: second}}, term.Options{}))
 	}
+	assert.Equal(t, "node 1: read back as asked", placementText([]result.Sample{{}, {Placement: done}}, term.Options{}), "one did not run")
+	assert.Empty(t, placementText([]result.Sample{{}}, term.Options{}))
 	assert.Equal(t, "none", placementText([]result.Sample{{Placement: result.Placement{Requested: "none"}}}, term.Options{}))
 	assert.Empty(t, placementText(nil, term.Options{}))
 }

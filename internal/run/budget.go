@@ -67,7 +67,15 @@ func (d *driver) ended(ctx, cut context.Context, what, remedy string, err error)
 	return err
 }
 
-// longer is the advice after a --setup that the budget ended: how long it would take is not known.
+// preparation names what precedes the pilot.
+func (d *driver) preparation() string {
+	if d.x.TakesCommand {
+		return "--setup"
+	}
+	return "the preparation"
+}
+
+// longer is the advice after a preparation that the budget ended: how long it would take is not known.
 const longer = "give a longer --budget, or do this work before gorun begins"
 
 // enoughFor returns the advice to give a budget that holds this many seconds, which is more than the one given.

@@ -149,7 +149,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	cut, cancel := d.within(ctx, 0)
 	defer cancel()
 	if err := d.ready(cut); err != nil || d.resumed != nil {
-		return d.ended(ctx, cut, "--setup", longer, err)
+		return d.ended(ctx, cut, d.preparation(), longer, err)
 	}
 	each, err := d.pilot(cut)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // plan is a run before anything has been opened or measured.
@@ -159,6 +160,11 @@ func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 
 // settleMatrix settles which figures are judged, and in what order the cells are sampled.
 func (c *command) settleMatrix(p *plan, judged []experiment.ComparedBy) error {
+	for _, cell := range p.run.Cells {
+		if err := shell.CheckText(cell.Command...); err != nil {
+			return hint.Usage(err)
+		}
+	}
 	run := p.run
 	if p.design {
 		warnEqual(p)

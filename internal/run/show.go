@@ -79,7 +79,7 @@ func (c *command) takeBaseline(ctx context.Context, p plan) (seconds float64, er
 	cut, cancel := d.within(ctx, 0)
 	defer cancel()
 	if err := d.ready(cut); err != nil {
-		return 0, d.ended(ctx, cut, "--setup", longer, err)
+		return 0, d.ended(ctx, cut, d.preparation(), longer, err)
 	}
 	run.Matrix.Warmup = max(1, run.Matrix.Warmup)
 	begun := c.env.Now()

@@ -6,10 +6,23 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gorun/internal/hint"
 )
 
 // plain holds the characters that are special in no shell.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-^"
+
+// CheckText returns an error for a word that is no UTF-8: journals, which are JSON, do not keep it as it is.
+func CheckText(words ...string) error {
+	for _, word := range words {
+		if !utf8.ValidString(word) {
+			return hint.With(fmt.Errorf("%q is no UTF-8, and a run keeps its commands as text", word),
+				"let a script run it; gorun exec runs one command with any words")
+		}
+	}
+	return nil
+}
 
 // Join returns a line to be printed, which a shell splits into these words when it is pasted.
 func Join(words []string) string {

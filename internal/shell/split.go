@@ -14,6 +14,9 @@ import (
 // shell. Syntax that needs a shell is an error that names it: a pipe, a redirection, a variable, a pattern of file
 // names.
 func Split(line string) ([]string, error) {
+	if err := CheckText(line); err != nil {
+		return nil, err
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if parse := new(syntax.ParseError); errors.As(err, parse) { // in a shell too
 		return nil, hint.With(errors.New(parse.Text), `a character that is meant as text is quoted: \" or "it's"`)

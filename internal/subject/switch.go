@@ -103,9 +103,14 @@ func NewSwitcher(p *Subject, settings []Setting) (*Switcher, error) {
 	return s, err
 }
 
-// openGroupSet returns the cpuset of a control group; nil: it has none that may be written.
+// openGroupSet returns the cpuset of a control group; nil: it has none that may be written. In version 1, that of a group with others below
+// it must have all that theirs have (cpuset(7)).
 func openGroupSet(dir string) *groupSet {
 	g := groupSetOf(dir)
+	below, _ := filepath.Glob(filepath.Join(dir, "*", "cpuset.memory_migrate"))
+	if len(below) > 0 {
+		return nil
+	}
 	for _, path := range []string{g.cpus, g.nodes} {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {

@@ -157,9 +157,21 @@ func Bytes(bytes uint64) string {
 	return Digits(x) + " " + unit
 }
 
+// Things returns a number of things: "1 copy", "2 copies".
 func Things(n int, thing string) string {
 	if n != 1 {
-		thing += "s"
+		thing = Plural(thing)
 	}
 	return strconv.Itoa(n) + " " + thing
+}
+
+// Plural returns the plural of a word.
+func Plural(word string) string {
+	switch stem, y := strings.CutSuffix(word, "y"); {
+	case y && !strings.ContainsAny(stem[len(stem)-1:], "aeou"):
+		return stem + "ies"
+	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "ch"):
+		return word + "es"
+	}
+	return word + "s"
 }
