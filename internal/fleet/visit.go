@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gorun/internal/hint"
+	"gorun/internal/linux"
 	"gorun/internal/result"
 )
 
@@ -180,7 +181,7 @@ func createIn(dir *os.Root, now time.Time) (*visitFile, error) {
 
 // unwritable is the error for a file that cannot be made.
 func unwritable(path string, err error) error {
-	return hint.Usagef("--out: cannot make %s: %w", path, hint.With(bare(err), "name a directory that you may write"))
+	return hint.Usagef("--out: cannot make %s: %w", path, hint.With(bare(err), cmp.Or(linux.Remedy(err), "name a directory that you may write")))
 }
 
 // write writes a line as a whole.

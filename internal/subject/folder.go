@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -70,10 +71,19 @@ func makeFolderIn(paths []string) (dir *os.Root, err error) {
 		if err == nil {
 			return dir, nil
 		}
+		removeFolder(path)
 		errs = append(errs, err)
 	}
-	return nil, hint.With(fmt.Errorf("there is no folder for what has to be put back: %w", errors.Join(errs...)),
-		"XDG_RUNTIME_DIR names a folder of yours that nobody else may write")
+	err = errors.Join(errs...)
+	return nil, hint.With(fmt.Errorf("there is no folder for what has to be put back: %w", err),
+		cmp.Or(linux.Remedy(err), "XDG_RUNTIME_DIR names a folder of yours that nobody else may write"))
+}
+
+// removeFolder removes a folder of states that has none.
+func removeFolder(path string) {
+	if slices.Contains(folders(), path) {
+		_ = os.Remove(path) // it may have some
+	}
 }
 
 // newFile makes a file in a folder of states, which another gorun may remove with its last one.
@@ -88,6 +98,7 @@ func newFile() (dir *os.Root, file *os.File, err error) {
 		}
 		dir.Close()
 		if !errors.Is(err, fs.ErrNotExist) {
+			removeFolder(dir.Name())
 			break
 		}
 	}
@@ -152,7 +163,10 @@ func (s *State) Keep() error {
 	}
 	defer dir.Close()
 	written := filepath.Base(file.Name())
-	defer func() { _ = dir.Remove(written) }()
+	defer func() {
+		_ = dir.Remove(written)
+		removeFolder(dir.Name())
+	}()
 	path := filepath.Join(dir.Name(), s.ID())
 	kept := *s
 	kept.Path = path
@@ -262,9 +276,7 @@ func (s *State) Drop() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // the folder may have gone away with it
 	}
-	if dir := filepath.Dir(s.Path); slices.Contains(folders(), dir) {
-		_ = os.Remove(dir) // it may have others
-	}
+	removeFolder(filepath.Dir(s.Path))
 	s.Path = ""
 	return err
 }
