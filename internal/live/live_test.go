@@ -20,6 +20,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/metrics"
 	"gorun/internal/result"
 	"gorun/internal/subject"
 )
@@ -349,11 +350,22 @@ func TestParseMetrics(t *testing.T) {
 	assert.NotNil(t, s.metrics[0].lines)
 	assert.NotNil(t, s.metrics[1].own)
 	assert.NotNil(t, s.metrics[2].series)
+	for text, want := range map[string]metrics.Type{"asked_total": "", `rate(asked{a="b)"})`: metrics.Counter, "gauge( asked )": metrics.Gauge} {
+		s, err := parse(Source{metric: text, better: "higher", load: "x", url: "http://h/"})
+		require.NoError(t, err)
+		require.NotNil(t, s.metrics[0].series, text)
+		assert.Equal(t, want, s.metrics[0].as, text)
+	}
+	s, err = parse(Source{metric: "rate(s [0-9]+)\nhistogram_quantile(0.5, took_bucket)", better: "higher", load: "x", url: "http://h/"})
+	require.NoError(t, err)
+	assert.NotNil(t, s.metrics[0].lines, "it matches lines")
+	assert.Equal(t, "took", s.metrics[1].series.Name)
 	for metric, want := range map[string]string{
 		"rps=([0-9.]+)\nasked_total":                          "rps",
 		"asked_total\nhistogram_quantile(0.99, took_seconds)": "asked_total",
 		"histogram_quantile(0.99, took_seconds)\nasked_total": "p99 of took_seconds",
 		`asked_total{code="200"}`:                             "asked_total",
+		`rate(asked{code="200"})`:                             "rate of asked",
 		"process:run-queue":                                   "process:run-queue",
 		`^\d+ (?P<time>\d+ \d+)`:                              "lines a second",
 		`^(?P<time>\d+ \d+) tps=(\d+)`:                        "tps",
@@ -376,7 +388,8 @@ func TestParseMetrics(t *testing.T) {
 		{Source{metric: "(", load: "x", better: "lower"}, "missing closing )"},
 		{Source{metric: "histogram_quantile(2, x)", url: "http://h/"}, "a quantile is between 0 and 1"},
 		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a latency quantile needs a rate beside it"},
-		{Source{metric: "rate(x)", url: "http://h/", better: "lower"}, "selects no metric"},
+		{Source{metric: "rate(x[5m])", url: "http://h/", better: "lower"}, `"x[5m]" selects no metric`},
+		{Source{metric: "rate(x)", better: "lower"}, "there is no load whose lines it matches"},
 		{Source{metric: "a\nb\nc\nd\ne", load: "x", better: "lower"}, "at most 4"},
 		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better has 3 directions, and --metric 2 figures"},
 	} {

@@ -26,6 +26,7 @@ type metric struct {
 	better string // the direction that is known of it; "": none
 	own    func(*Figures) *float64
 	series *metrics.Selector // of the endpoint
+	as     metrics.Type      // as which the series is read; "": as of its own type
 	lines  *regexp.Regexp    // of the load's lines
 	whole  *command.Metric   // of the whole output of a load that runs once in each block
 
@@ -53,6 +54,8 @@ const ownPrefix = "process:"
 
 var quantileText = lazy.Regexp(`^histogram_quantile\(\s*([0-9.]+)\s*,\s*(.+)\)$`)
 
+var typedText = lazy.Regexp(`^(rate|gauge)\(\s*(.+)\)$`)
+
 // parseMetric reads one --metric.
 func (s *Source) parseMetric(text string) (m metric, err error) {
 	if name, own := strings.CutPrefix(text, ownPrefix); own {
@@ -62,19 +65,26 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		}
 		return metric{label: text, name: text, own: ownFigures[i].of, better: result.Lower}, nil
 	}
-	selector := text
+	selector, as := text, metrics.Type("")
 	if parts := quantileText().FindStringSubmatch(text); parts != nil {
 		m.quantile, err = strconv.ParseFloat(parts[1], 64)
 		if err != nil || m.quantile <= 0 || m.quantile >= 1 {
 			return m, errors.New("a quantile is between 0 and 1")
 		}
 		selector, m.better, m.label = parts[2], result.Lower, text+", without queueing before the handler"
+	} else if parts := typedText().FindStringSubmatch(text); parts != nil {
+		selector = parts[2]
+		as = map[string]metrics.Type{"rate": metrics.Counter, "gauge": metrics.Gauge}[parts[1]]
 	}
 	if s.url != "" {
 		if of, err := metrics.ParseSelector(selector); err == nil {
-			m.series, m.label, m.name = &of, cmp.Or(m.label, text), of.Name
-			if m.quantile > 0 {
+			m.series, m.as, m.label, m.name = &of, as, cmp.Or(m.label, text), of.Name
+			switch {
+			case m.quantile > 0:
+				of.Name = strings.TrimSuffix(of.Name, "_bucket") // as Prometheus writes it
 				m.name = fmt.Sprintf("p%g of %s", 100*m.quantile, of.Name)
+			case as == metrics.Counter:
+				m.name = "rate of " + of.Name
 			}
 			return m, nil
 		} else if m.quantile > 0 || s.load == "" {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"errors"
@@ -309,8 +310,8 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 
 // grew reports whether a counter grew in a block. A gauge need not.
 func (s *sampler) grew(m metric, b block) bool {
-	rate, err := metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
-	if of, found := b.scrapes[1].Find(*m.series); found == nil && !of.Counter {
+	rate, err := metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series, m.as)
+	if of, found := b.scrapes[1].Find(*m.series); found == nil && cmp.Or(m.as, of.Type) != metrics.Counter {
 		return true
 	}
 	return err == nil && rate > 0

@@ -175,11 +175,12 @@ func (s *sampler) try(ctx context.Context) error {
 		if m.series == nil {
 			continue
 		}
-		find := scrape.Find
 		if m.quantile > 0 {
-			find = scrape.FindHistogram
+			_, err = scrape.FindHistogram(*m.series)
+		} else {
+			_, err = scrape.Find(*m.series)
 		}
-		if _, err := find(*m.series); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -411,7 +412,7 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, i
 		if m.quantile > 0 {
 			figure, in, err = metrics.Quantile(b.scrapes[0], b.scrapes[1], *m.series, m.quantile)
 		} else {
-			figure, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
+			figure, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series, m.as)
 		}
 	case m.whole != nil:
 		var found *float64
