@@ -3,6 +3,10 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -321,10 +325,16 @@ func TestSettlesSlowly(t *testing.T) {
 
 // A figure of 0, as that of an idle server, cannot be compared: the error names it, and what to do. A setting has the name it was given by.
 func TestIdleServer(t *testing.T) {
-	err := notPositive(metric{text: "asked_total"}, 0)
+	err := checkFigure(metric{text: "asked_total"}, 0)
 	require.EqualError(t, err, "asked_total is 0: only figures above 0 are compared")
 	assert.Contains(t, hint.Of(err), "--load")
-	assert.Empty(t, hint.Of(notPositive(metric{text: "a"}, -1)))
+	assert.Empty(t, hint.Of(checkFigure(metric{text: "a"}, -1)))
+	for _, figure := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		err := checkFigure(metric{text: "a"}, figure)
+		require.ErrorIs(t, err, errNotFinite)
+		assert.EqualError(t, err, fmt.Sprintf("a is %v: only finite figures are compared", figure))
+	}
+	require.NoError(t, checkFigure(metric{text: "a"}, math.SmallestNonzeroFloat64))
 	one := subject.Setting{CPUs: cpuset.Of(0)}
 	nice := one
 	nice.Nice = new(5)
@@ -340,6 +350,74 @@ func TestIdleServer(t *testing.T) {
 	s := &sampler{cells: []Cell{{"as-is", subject.Setting{}}, {"one-cpu", one}, {"0", one}}}
 	assert.Equal(t, "one-cpu", s.nameOf(one))
 	assert.Equal(t, "as-is", s.nameOf(subject.Setting{}))
+}
+
+// A block is judged by an endpoint: a series of an unknown type is a gauge, but for a block in which it rose and before which it never
+// fell; what is no number costs its block. What only rose is a question after the pilot, and a warning after the run.
+func TestJudgedSeries(t *testing.T) {
+	const untypedX, nan = "X only rose, and the endpoint does not give its type", "X is NaN: only finite figures are compared"
+	for _, c := range []struct {
+		metric string
+		page   string
+		values []string  // of the scrapes, two for each block
+		want   []float64 // of the blocks; 0: it is invalid
+		fails  string    // as these are
+		only   bool
+	}{
+		{"X", "", []string{"5", "5", "5", "5"}, []float64{5, 5}, "", false},
+		{"X", "", []string{"5", "6", "7", "8"}, []float64{0, 0}, untypedX, true},
+		{"X", "", []string{"5", "6", "6", "6"}, []float64{0, 6}, untypedX, true},
+		{"X", "", []string{"5", "5", "6", "6"}, []float64{5, 6}, "", true},
+		{"X", "", []string{"5", "7", "7", "5", "5", "7"}, []float64{0, 6, 6}, untypedX, false},
+		{"X", "", []string{"9", "NaN", "5", "7"}, []float64{0, 6}, nan, false},
+		{"X", "# TYPE X gauge", []string{"5", "7"}, []float64{6}, "", false},
+		{"gauge(X)", "", []string{"5", "7"}, []float64{6}, "", false},
+		{"X", "# TYPE X gauge", []string{"NaN", "NaN", "5", "5"}, []float64{0, 5}, nan, false},
+		{"X", "# TYPE X gauge", []string{"1e308", "1.7e308", "5", "5"}, []float64{0, 5}, "X is +Inf: only finite figures are compared", false},
+		{"rate(X)", "", []string{"5", "5"}, []float64{0}, "rate(X) is 0: only figures above 0 are compared", false},
+		{"rate(X)", "# TYPE X gauge", []string{"5", "4"}, []float64{0}, "the counter went down", false},
+	} {
+		next := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "%s\nX %s\n", c.page, c.values[next])
+			next++
+		}))
+		source := &Source{metric: c.metric, better: "higher", url: server.URL}
+		require.NoError(t, source.parseMetrics())
+		s := newSampler(experiment.Environment{}, source, nil)
+		endpoint, err := metrics.NewEndpoint(server.URL, s.selectors()...)
+		require.NoError(t, err)
+		for i, want := range c.want {
+			b := block{to: edge{at: time.Hour}}
+			for edge := range b.scrapes {
+				b.scrapes[edge], err = endpoint.Scrape(t.Context())
+				require.NoError(t, err)
+			}
+			s.noteMoves(b)
+			var figures Figures
+			var sample result.Sample
+			s.judge(b, &figures, &sample)
+			if want > 0 {
+				require.Empty(t, sample.Doubts, "%s %v", c.metric, c.values)
+				assert.InDelta(t, want, *figures.Metric, 0, "block %d of %s %v", i, c.metric, c.values)
+				continue
+			}
+			require.Len(t, sample.Doubts, 1, "block %d of %s %v", i, c.metric, c.values)
+			assert.Contains(t, sample.Doubts[0].Reason, c.fails)
+			assert.Equal(t, result.Invalid, sample.Doubts[0].Verdict)
+		}
+		assert.Empty(t, s.untypedWarnings(), "no block was a sample")
+		s.blocks = 1
+		assert.Equal(t, c.only, len(s.untypedWarnings()) == 1, "%s %v", c.metric, c.values)
+		if err := s.askTypes(); c.only {
+			require.EqualError(t, err, "--metric X: "+untypedX)
+			assert.Equal(t, "give --metric 'rate(X)' if it counts something, or --metric 'gauge(X)' if it may also fall", hint.Of(err))
+		} else {
+			require.NoError(t, err)
+		}
+		endpoint.Close()
+		server.Close()
+	}
 }
 
 func TestParseMetrics(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -120,8 +121,16 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 // space, as in the log of pgbench.
 const timeGroup = "time"
 
-// notPositive is the error of a figure that cannot be compared.
-func notPositive(m metric, figure float64) error {
+var errNotFinite = errors.New("only finite figures are compared")
+
+// checkFigure returns the error of a figure that cannot be compared.
+func checkFigure(m metric, figure float64) error {
+	switch {
+	case math.IsNaN(figure) || math.IsInf(figure, 0):
+		return fmt.Errorf("%s is %v: %w", m.text, figure, errNotFinite)
+	case figure > 0:
+		return nil
+	}
 	err := fmt.Errorf("%s is %v: only figures above 0 are compared", m.text, figure)
 	if figure == 0 {
 		err = hint.With(err, "put load on the program: --load 'COMMAND', or a client that runs")

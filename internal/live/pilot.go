@@ -73,6 +73,9 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		if err != nil {
 			return nil, fmt.Errorf("the pilot, with %s: %w", s.nameOf(setting), err)
 		}
+		if err := s.askTypes(); err != nil {
+			return nil, err
+		}
 		slowest = max(slowest, time.Duration(settling(series))*slice)
 	}
 	lengthen := func(least, enough time.Duration, code, why string) {
@@ -262,6 +265,7 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 		begun := now().at
 		var last *block
 		measured, shortest := 0, time.Duration(math.MaxInt64)
+		has, notFinite := make([]bool, len(s.metrics)), make([]error, len(s.metrics)) // whether a slice had the figure; the last such error
 		for len(series) < leastHold || now().at < begun+pilotHold {
 			figures := &Figures{}
 			b, err := s.measure(ctx, last, s.slice, figures)
@@ -284,8 +288,15 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 				}
 				continue
 			}
-			for _, m := range s.metrics {
-				if m.series == nil || m.quantile > 0 {
+			for i, m := range s.metrics {
+				if m.series == nil {
+					continue
+				}
+				_, _, err := s.figure(m, b, figures)
+				if has[i] = has[i] || err == nil; errors.Is(err, errNotFinite) {
+					notFinite[i] = err
+				}
+				if m.quantile > 0 {
 					continue
 				}
 				if steps[1]++; s.grew(m, b) {
@@ -301,6 +312,11 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 				return err
 			case err != nil && late, err == nil && s.slice >= longSlice:
 				return nil
+			}
+		}
+		for i, err := range notFinite {
+			if !has[i] && err != nil {
+				return err
 			}
 		}
 		return nil

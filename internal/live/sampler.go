@@ -46,6 +46,8 @@ type sampler struct {
 	switched time.Duration // the longest switch
 	slice    time.Duration
 
+	moves []moves // of each --metric
+
 	apart  bool // the server of --with-pid has CPUs of its own
 	blocks int  // that were measured
 	longs  []longBlock
@@ -53,7 +55,7 @@ type sampler struct {
 }
 
 func newSampler(e experiment.Environment, source *Source, cells []Cell) *sampler {
-	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62))}
+	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62)), moves: make([]moves, len(source.metrics))}
 	for _, c := range cells {
 		if !slices.ContainsFunc(s.settings, func(o subject.Setting) bool { return o.String() == c.Setting.String() }) {
 			s.settings = append(s.settings, c.Setting)
@@ -137,6 +139,9 @@ func (s *sampler) tryLoad(ctx context.Context) error {
 		if err == nil && m.whole != nil {
 			_, _, err = s.figure(m, b, figures)
 		}
+	}
+	if asked := s.askTypes(); err == nil && asked != nil {
+		return asked
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -301,8 +306,27 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	if b.late.Seconds() > mostLate*s.block.Seconds() {
 		sample.Doubt(result.Invalid, "the block ended %v late", b.late.Round(time.Millisecond))
 	}
+	s.judge(b, figures, sample)
+	if s.blocks++; s.blocks >= firstLong && (s.blocks-firstLong)%longEvery == 0 && !s.perBlock {
+		figures.Long, err = s.long(ctx, b, c.Name)
+	}
+	if s.load != nil {
+		s.load.forget(b.from)
+	}
+	sample.Values = result.FiguresOf(figures)
+	if err == nil && s.abortIf.holds(sample) {
+		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Name))
+	}
+	return err
+}
+
+// judge sets the judged figures of a block. One that is missing makes the sample invalid.
+func (s *sampler) judge(b block, figures *Figures, sample *result.Sample) {
 	for i, m := range s.metrics {
 		figure, in, err := s.figure(m, b, figures)
+		if err == nil && s.moves[i].rises && s.moves[i].only() { // nobody knows which figure it is
+			err = untyped(m)
+		}
 		if err != nil {
 			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			continue
@@ -315,17 +339,6 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		}
 		*figures.metrics()[i] = &figure
 	}
-	if s.blocks++; s.blocks >= firstLong && (s.blocks-firstLong)%longEvery == 0 && !s.perBlock {
-		figures.Long, err = s.long(ctx, b, c.Name)
-	}
-	if s.load != nil {
-		s.load.forget(b.from)
-	}
-	sample.Values = result.FiguresOf(figures)
-	if err == nil && s.abortIf.holds(sample) {
-		return experiment.Over(fmt.Errorf("--abort-if %s: it was, with %s", s.abort, c.Name))
-	}
-	return err
 }
 
 // block is what was read at the two edges of a block.
@@ -365,6 +378,7 @@ func (s *sampler) measure(ctx context.Context, continues *block, length time.Dur
 		return b, err
 	}
 	s.count().since(before, figures)
+	s.noteMoves(b)
 	for _, m := range s.metrics { // what writes its lines in pieces has written those of the block
 		if m.lines != nil && m.lines.SubexpIndex(timeGroup) >= 0 {
 			if _, err := s.load.await(ctx, m.lines, b.to); err != nil {
@@ -422,15 +436,15 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure float64, i
 	default:
 		figure, err = s.load.figure(m.lines, b.from, b.to)
 	}
-	if err == nil && figure <= 0 {
-		err = notPositive(m, figure)
+	if err == nil {
+		err = checkFigure(m, figure)
 	}
 	return figure, in, err
 }
 
 // End implements experiment.Ender: the program has again what it had.
 func (s *sampler) End() (warnings []result.Warning, err error) {
-	warnings = s.settlesSlowly()
+	warnings = append(s.settlesSlowly(), s.untypedWarnings()...)
 	notes, err := s.putBack()
 	for _, note := range notes {
 		warnings = append(warnings, result.Warning{Code: "program-left", Message: note})
