@@ -156,6 +156,8 @@ func TestLiveServerEndpoint(t *testing.T) {
 		{"histogram_quantile(0.5, took_seconds)", "a latency quantile needs a rate beside it"},
 		{"asked", "it has asked_total"},
 		{"took_seconds", "took_seconds is a histogram"},
+		{"risen", "give --metric 'rate(risen)' if it counts something"},
+		{"unknown", "unknown is NaN: only finite figures are compared"},
 	} {
 		_, stderr, err := runLive(t, append(args, "--better", "higher", "--metric", refused[0])...)
 		require.Error(t, err)

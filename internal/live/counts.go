@@ -28,6 +28,9 @@ func (s *sampler) count() (c counts) {
 // since sets the figures of the time between two counts.
 func (c counts) since(b counts, to *Figures) {
 	seconds := c.at - b.at
+	if seconds <= 0 {
+		return
+	}
 	rate := func(from, to float64) *float64 { return new(max(0, to-from) / seconds) } // threads that have ended lose what they had
 	to.CPU = rate(b.cpu, c.cpu)
 	if b.known && c.known {

@@ -3,6 +3,10 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +24,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/metrics"
 	"gorun/internal/result"
 	"gorun/internal/subject"
 )
@@ -323,10 +328,16 @@ func TestSettlesSlowly(t *testing.T) {
 
 // A figure of 0, as that of an idle server, cannot be compared: the error names it, and what to do. A setting has the name it was given by.
 func TestIdleServer(t *testing.T) {
-	err := notPositive(metric{text: "asked_total"}, 0)
+	err := checkFigure(metric{text: "asked_total"}, 0)
 	require.EqualError(t, err, "asked_total is 0: only figures above 0 are compared")
 	assert.Contains(t, hint.Of(err), "--load")
-	assert.Empty(t, hint.Of(notPositive(metric{text: "a"}, -1)))
+	assert.Empty(t, hint.Of(checkFigure(metric{text: "a"}, -1)))
+	for _, figure := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		err := checkFigure(metric{text: "a"}, figure)
+		require.ErrorIs(t, err, errNotFinite)
+		assert.EqualError(t, err, fmt.Sprintf("a is %v: only finite figures are compared", figure))
+	}
+	require.NoError(t, checkFigure(metric{text: "a"}, math.SmallestNonzeroFloat64))
 	one := subject.Setting{CPUs: cpuset.Of(0)}
 	nice := one
 	nice.Nice = new(5)
@@ -344,6 +355,74 @@ func TestIdleServer(t *testing.T) {
 	assert.Equal(t, "as-is", s.nameOf(subject.Setting{}))
 }
 
+// A block is judged by an endpoint: a series of an unknown type is a gauge, but for a block in which it rose and before which it never
+// fell; what is no number costs its block. What only rose is a question after the pilot, and a warning after the run.
+func TestJudgedSeries(t *testing.T) {
+	const untypedX, nan = "X only rose, and the endpoint does not give its type", "X is NaN: only finite figures are compared"
+	for _, c := range []struct {
+		metric string
+		page   string
+		values []string  // of the scrapes, two for each block
+		want   []float64 // of the blocks; 0: it is invalid
+		fails  string    // as these are
+		only   bool
+	}{
+		{"X", "", []string{"5", "5", "5", "5"}, []float64{5, 5}, "", false},
+		{"X", "", []string{"5", "6", "7", "8"}, []float64{0, 0}, untypedX, true},
+		{"X", "", []string{"5", "6", "6", "6"}, []float64{0, 6}, untypedX, true},
+		{"X", "", []string{"5", "5", "6", "6"}, []float64{5, 6}, "", true},
+		{"X", "", []string{"5", "7", "7", "5", "5", "7"}, []float64{0, 6, 6}, untypedX, false},
+		{"X", "", []string{"9", "NaN", "5", "7"}, []float64{0, 6}, nan, false},
+		{"X", "# TYPE X gauge", []string{"5", "7"}, []float64{6}, "", false},
+		{"gauge(X)", "", []string{"5", "7"}, []float64{6}, "", false},
+		{"X", "# TYPE X gauge", []string{"NaN", "NaN", "5", "5"}, []float64{0, 5}, nan, false},
+		{"X", "# TYPE X gauge", []string{"1e308", "1.7e308", "5", "5"}, []float64{0, 5}, "X is +Inf: only finite figures are compared", false},
+		{"rate(X)", "", []string{"5", "5"}, []float64{0}, "rate(X) is 0: only figures above 0 are compared", false},
+		{"rate(X)", "# TYPE X gauge", []string{"5", "4"}, []float64{0}, "the counter went down", false},
+	} {
+		next := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "%s\nX %s\n", c.page, c.values[next])
+			next++
+		}))
+		source := &Source{metric: c.metric, better: "higher", url: server.URL}
+		require.NoError(t, source.parseMetrics())
+		s := newSampler(experiment.Environment{}, source, nil)
+		endpoint, err := metrics.NewEndpoint(server.URL, s.selectors()...)
+		require.NoError(t, err)
+		for i, want := range c.want {
+			b := block{to: edge{at: time.Hour}}
+			for edge := range b.scrapes {
+				b.scrapes[edge], err = endpoint.Scrape(t.Context())
+				require.NoError(t, err)
+			}
+			s.noteMoves(b)
+			var figures Figures
+			var sample result.Sample
+			s.judge(b, &figures, &sample)
+			if want > 0 {
+				require.Empty(t, sample.Doubts, "%s %v", c.metric, c.values)
+				assert.InDelta(t, want, *figures.Metric, 0, "block %d of %s %v", i, c.metric, c.values)
+				continue
+			}
+			require.Len(t, sample.Doubts, 1, "block %d of %s %v", i, c.metric, c.values)
+			assert.Contains(t, sample.Doubts[0].Reason, c.fails)
+			assert.Equal(t, result.Invalid, sample.Doubts[0].Verdict)
+		}
+		assert.Empty(t, s.untypedWarnings(), "no block was a sample")
+		s.blocks = 1
+		assert.Equal(t, c.only, len(s.untypedWarnings()) == 1, "%s %v", c.metric, c.values)
+		if err := s.askTypes(); c.only {
+			require.EqualError(t, err, "--metric X: "+untypedX)
+			assert.Equal(t, "give --metric 'rate(X)' if it counts something, or --metric 'gauge(X)' if it may also fall", hint.Of(err))
+		} else {
+			require.NoError(t, err)
+		}
+		endpoint.Close()
+		server.Close()
+	}
+}
+
 func TestParseMetrics(t *testing.T) {
 	parse := func(s Source) (Source, error) { err := s.parseMetrics(); return s, err }
 	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher,lower,higher", load: "x", url: "http://h/"})
@@ -352,11 +431,22 @@ func TestParseMetrics(t *testing.T) {
 	assert.NotNil(t, s.metrics[0].lines)
 	assert.NotNil(t, s.metrics[1].own)
 	assert.NotNil(t, s.metrics[2].series)
+	for text, want := range map[string]metrics.Type{"asked_total": "", `rate(asked{a="b)"})`: metrics.Counter, "gauge( asked )": metrics.Gauge} {
+		s, err := parse(Source{metric: text, better: "higher", load: "x", url: "http://h/"})
+		require.NoError(t, err)
+		require.NotNil(t, s.metrics[0].series, text)
+		assert.Equal(t, want, s.metrics[0].as, text)
+	}
+	s, err = parse(Source{metric: "rate(s [0-9]+)\nhistogram_quantile(0.5, took_bucket)", better: "higher", load: "x", url: "http://h/"})
+	require.NoError(t, err)
+	assert.NotNil(t, s.metrics[0].lines, "it matches lines")
+	assert.Equal(t, "took", s.metrics[1].series.Name)
 	for metric, want := range map[string]string{
 		"rps=([0-9.]+)\nasked_total":                          "rps",
 		"asked_total\nhistogram_quantile(0.99, took_seconds)": "asked_total",
 		"histogram_quantile(0.99, took_seconds)\nasked_total": "p99 of took_seconds",
 		`asked_total{code="200"}`:                             "asked_total",
+		`rate(asked{code="200"})`:                             "rate of asked",
 		"process:run-queue":                                   "process:run-queue",
 		`^\d+ (?P<time>\d+ \d+)`:                              "lines a second",
 		`^(?P<time>\d+ \d+) tps=(\d+)`:                        "tps",
@@ -379,7 +469,8 @@ func TestParseMetrics(t *testing.T) {
 		{Source{metric: "(", load: "x", better: "lower"}, "missing closing )"},
 		{Source{metric: "histogram_quantile(2, x)", url: "http://h/"}, "a quantile is between 0 and 1"},
 		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a latency quantile needs a rate beside it"},
-		{Source{metric: "rate(x)", url: "http://h/", better: "lower"}, "selects no metric"},
+		{Source{metric: "rate(x[5m])", url: "http://h/", better: "lower"}, `"x[5m]" selects no metric`},
+		{Source{metric: "rate(x)", better: "lower"}, "there is no load whose lines it matches"},
 		{Source{metric: "a\nb\nc\nd\ne", load: "x", better: "lower"}, "at most 4"},
 		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better has 3 directions, and --metric 2 figures"},
 	} {

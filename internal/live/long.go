@@ -37,6 +37,9 @@ func (s *sampler) long(ctx context.Context, b block, of string) (_ *float64, err
 		}
 	}
 	ratio := halves[1] / halves[0]
+	if checkFigure(s.metrics[0], ratio) != nil {
+		return nil, nil
+	}
 	s.longs = append(s.longs, longBlock{ratio, of})
 	return &ratio, nil
 }

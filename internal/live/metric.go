@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -26,6 +27,7 @@ type metric struct {
 	better string // the direction that is known of it; "": none
 	own    func(*Figures) *float64
 	series *metrics.Selector // of the endpoint
+	as     metrics.Type      // as which the series is read; "": as of its own type
 	lines  *regexp.Regexp    // of the load's lines
 	whole  *command.Metric   // of the whole output of a load that runs once in each block
 
@@ -53,6 +55,8 @@ const ownPrefix = "process:"
 
 var quantileText = lazy.Regexp(`^histogram_quantile\(\s*([0-9.]+)\s*,\s*(.+)\)$`)
 
+var typedText = lazy.Regexp(`^(rate|gauge)\(\s*(.+)\)$`)
+
 // parseMetric reads one --metric.
 func (s *Source) parseMetric(text string) (m metric, err error) {
 	if name, own := strings.CutPrefix(text, ownPrefix); own {
@@ -62,19 +66,26 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		}
 		return metric{label: text, name: text, own: ownFigures[i].of, better: result.Lower}, nil
 	}
-	selector := text
+	selector, as := text, metrics.Type("")
 	if parts := quantileText().FindStringSubmatch(text); parts != nil {
 		m.quantile, err = strconv.ParseFloat(parts[1], 64)
 		if err != nil || m.quantile <= 0 || m.quantile >= 1 {
 			return m, errors.New("a quantile is between 0 and 1")
 		}
 		selector, m.better, m.label = parts[2], result.Lower, text+", without queueing before the handler"
+	} else if parts := typedText().FindStringSubmatch(text); parts != nil {
+		selector = parts[2]
+		as = map[string]metrics.Type{"rate": metrics.Counter, "gauge": metrics.Gauge}[parts[1]]
 	}
 	if s.url != "" {
 		if of, err := metrics.ParseSelector(selector); err == nil {
-			m.series, m.label, m.name = &of, cmp.Or(m.label, text), of.Name
-			if m.quantile > 0 {
+			m.series, m.as, m.label, m.name = &of, as, cmp.Or(m.label, text), of.Name
+			switch {
+			case m.quantile > 0:
+				of.Name = strings.TrimSuffix(of.Name, "_bucket") // as Prometheus writes it
 				m.name = fmt.Sprintf("p%g of %s", 100*m.quantile, of.Name)
+			case as == metrics.Counter:
+				m.name = "rate of " + of.Name
 			}
 			return m, nil
 		} else if m.quantile > 0 || s.load == "" {
@@ -110,8 +121,16 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 // space, as in the log of pgbench.
 const timeGroup = "time"
 
-// notPositive is the error of a figure that cannot be compared.
-func notPositive(m metric, figure float64) error {
+var errNotFinite = errors.New("only finite figures are compared")
+
+// checkFigure returns the error of a figure that cannot be compared.
+func checkFigure(m metric, figure float64) error {
+	switch {
+	case math.IsNaN(figure) || math.IsInf(figure, 0):
+		return fmt.Errorf("%s is %v: %w", m.text, figure, errNotFinite)
+	case figure > 0:
+		return nil
+	}
 	err := fmt.Errorf("%s is %v: only figures above 0 are compared", m.text, figure)
 	if figure == 0 {
 		err = hint.With(err, "put load on the program: --load 'COMMAND', or a client that runs")

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"errors"
@@ -71,6 +72,9 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the pilot, with %s: %w", s.nameOf(setting), err)
+		}
+		if err := s.askTypes(); err != nil {
+			return nil, err
 		}
 		slowest = max(slowest, time.Duration(settling(series))*slice)
 	}
@@ -261,6 +265,7 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 		begun := now().at
 		var last *block
 		measured, shortest := 0, time.Duration(math.MaxInt64)
+		has, notFinite := make([]bool, len(s.metrics)), make([]error, len(s.metrics)) // whether a slice had the figure; the last such error
 		for len(series) < leastHold || now().at < begun+pilotHold {
 			figures := &Figures{}
 			b, err := s.measure(ctx, last, s.slice, figures)
@@ -283,8 +288,15 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 				}
 				continue
 			}
-			for _, m := range s.metrics {
-				if m.series == nil || m.quantile > 0 {
+			for i, m := range s.metrics {
+				if m.series == nil {
+					continue
+				}
+				_, _, err := s.figure(m, b, figures)
+				if has[i] = has[i] || err == nil; errors.Is(err, errNotFinite) {
+					notFinite[i] = err
+				}
+				if m.quantile > 0 {
 					continue
 				}
 				if steps[1]++; s.grew(m, b) {
@@ -302,6 +314,11 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 				return nil
 			}
 		}
+		for i, err := range notFinite {
+			if !has[i] && err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 	return series, slice, err
@@ -309,8 +326,8 @@ func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int
 
 // grew reports whether a counter grew in a block. A gauge need not.
 func (s *sampler) grew(m metric, b block) bool {
-	rate, err := metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
-	if of, found := b.scrapes[1].Find(*m.series); found == nil && !of.Counter {
+	rate, err := metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series, m.as)
+	if of, found := b.scrapes[1].Find(*m.series); found == nil && cmp.Or(m.as, of.Type) != metrics.Counter {
 		return true
 	}
 	return err == nil && rate > 0

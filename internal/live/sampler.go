@@ -48,14 +48,16 @@ type sampler struct {
 	slice    time.Duration
 
 	unit   *string // of the first judged figure in the pilot
-	apart  bool    // the server of --with-pid has CPUs of its own
-	blocks int     // that were measured
+	moves  []moves // of each --metric
+
+	apart  bool // the server of --with-pid has CPUs of its own
+	blocks int  // that were measured
 	longs  []longBlock
 	over   error // why no further sample can be taken
 }
 
 func newSampler(e experiment.Environment, source *Source, cells []Cell) *sampler {
-	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62))}
+	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62)), moves: make([]moves, len(source.metrics))}
 	for _, c := range cells {
 		if !slices.ContainsFunc(s.settings, func(o subject.Setting) bool { return o.String() == c.Setting.String() }) {
 			s.settings = append(s.settings, c.Setting)
@@ -140,6 +142,9 @@ func (s *sampler) tryLoad(ctx context.Context) error {
 			_, _, err = s.figure(m, b, figures)
 		}
 	}
+	if asked := s.askTypes(); err == nil && asked != nil {
+		return asked
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return &experiment.Unfinished{
@@ -177,11 +182,12 @@ func (s *sampler) try(ctx context.Context) error {
 		if m.series == nil {
 			continue
 		}
-		find := scrape.Find
 		if m.quantile > 0 {
-			find = scrape.FindHistogram
+			_, err = scrape.FindHistogram(*m.series)
+		} else {
+			_, err = scrape.Find(*m.series)
 		}
-		if _, err := find(*m.series); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -302,23 +308,7 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	if b.late.Seconds() > mostLate*s.block.Seconds() {
 		sample.Doubt(result.Invalid, "the block ended %v late", b.late.Round(time.Millisecond))
 	}
-	for i, m := range s.metrics {
-		figure, in, err := s.figure(m, b, figures)
-		if err != nil {
-			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
-			continue
-		}
-		if m.quantile > 0 {
-			if sample.Buckets == nil {
-				sample.Buckets = map[string]result.Bucket{}
-			}
-			sample.Buckets[metricColumn(i)] = in
-		}
-		*figures.metrics()[i] = &figure.Value
-		if m.lines != nil || m.whole != nil {
-			sample.Printed(metricColumn(i), figure.Unit)
-		}
-	}
+	s.judge(b, figures, sample)
 	if s.blocks++; s.blocks >= firstLong && (s.blocks-firstLong)%longEvery == 0 && !s.perBlock {
 		figures.Long, err = s.long(ctx, b, c.Name)
 	}
@@ -337,6 +327,30 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		return experiment.Over(fmt.Errorf("--abort-if %s: %w", s.abort, err))
 	}
 	return nil
+}
+
+// judge sets the judged figures of a block. One that is missing makes the sample invalid.
+func (s *sampler) judge(b block, figures *Figures, sample *result.Sample) {
+	for i, m := range s.metrics {
+		figure, in, err := s.figure(m, b, figures)
+		if err == nil && s.moves[i].rises && s.moves[i].only() { // nobody knows which figure it is
+			err = untyped(m)
+		}
+		if err != nil {
+			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+			continue
+		}
+		if m.quantile > 0 {
+			if sample.Buckets == nil {
+				sample.Buckets = map[string]result.Bucket{}
+			}
+			sample.Buckets[metricColumn(i)] = in
+		}
+		*figures.metrics()[i] = &figure.Value
+		if m.lines != nil || m.whole != nil {
+			sample.Printed(metricColumn(i), figure.Unit)
+		}
+	}
 }
 
 // block is what was read at the two edges of a block.
@@ -376,6 +390,7 @@ func (s *sampler) measure(ctx context.Context, continues *block, length time.Dur
 		return b, err
 	}
 	s.count().since(before, figures)
+	s.noteMoves(b)
 	for _, m := range s.metrics { // what writes its lines in pieces has written those of the block
 		if m.lines != nil && m.lines.SubexpIndex(timeGroup) >= 0 {
 			if _, err := s.load.await(ctx, m.lines, b.to); err != nil {
@@ -440,7 +455,7 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure units.Prin
 		if m.quantile > 0 {
 			figure.Value, in, err = metrics.Quantile(b.scrapes[0], b.scrapes[1], *m.series, m.quantile)
 		} else {
-			figure.Value, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series)
+			figure.Value, err = metrics.Rate(b.scrapes[0], b.scrapes[1], *m.series, m.as)
 		}
 	case m.whole != nil:
 		var found *units.Printed
@@ -450,15 +465,15 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure units.Prin
 	default:
 		figure, err = s.load.figure(m.lines, b.from, b.to)
 	}
-	if err == nil && figure.Value <= 0 {
-		err = notPositive(m, figure.Value)
+	if err == nil {
+		err = checkFigure(m, figure.Value)
 	}
 	return figure, in, err
 }
 
 // End implements experiment.Ender: the program has again what it had.
 func (s *sampler) End() (warnings []result.Warning, err error) {
-	warnings = s.settlesSlowly()
+	warnings = append(s.settlesSlowly(), s.untypedWarnings()...)
 	notes, err := s.putBack()
 	for _, note := range notes {
 		warnings = append(warnings, result.Warning{Code: "program-left", Message: note})

@@ -73,8 +73,8 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.Several(&s.metric, "metric", "a `figure` to judge: a regex for lines of --load with a group (the figure of a line)\n"+
 		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable: all are judged)")
 	set.Several(&s.better, "better", "the better `direction` of the figures: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
-	set.StringVar(&s.url, "metric-url", "", "a Prometheus endpoint at this `URL`, whose metrics are NAME{label=\"value\"}: a gauge,\n"+
-		"the rate of a counter, or histogram_quantile(0.99, NAME)")
+	set.StringVar(&s.url, "metric-url", "", "a Prometheus endpoint at this `URL`, whose metrics are NAME{label=\"value\"}: a gauge, the\n"+
+		"rate of a counter, or histogram_quantile(0.99, NAME); rate(NAME) and gauge(NAME) say how to read it")
 	set.StringVar(&s.load, "load", "", "a load generator: a `command` that runs throughout")
 	set.StringVar(&s.log, "load-log", "", "the figures are in lines that the load appends to these `files` (a pattern)")
 	set.BoolVar(&s.perBlock, "load-per-block", false, "run the load once in each block, which ends with it; the figure is in its whole output")

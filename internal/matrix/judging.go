@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -257,9 +258,18 @@ func (b *Judging) Add(s result.Sample) error {
 	return nil
 }
 
-// Check makes a sample invalid if its work gave another result than the same work before.
+// Check makes a sample invalid that lacks the deciding figure, or whose work gave another result than the same work before.
 func (b *Judging) Check(s *result.Sample) {
-	if s.Answer == nil || s.Quality.Verdict == result.Invalid {
+	if decides := b.figures[0]; !invalid(*s) && !decides.known(*s) {
+		reason := "the " + cmp.Or(decides.Label, decides.Column, "time")
+		if figure, known := decides.raw(*s); known {
+			reason += fmt.Sprintf(" is %v: only figures above 0 are compared", figure)
+		} else {
+			reason += " is not known"
+		}
+		s.Quality.Verdict, s.Quality.Reasons = result.Invalid, append([]string{reason}, s.Quality.Reasons...)
+	}
+	if s.Answer == nil || invalid(*s) {
 		return
 	}
 	first, asked := b.answers[s.Answer.Of]

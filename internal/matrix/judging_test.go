@@ -357,7 +357,8 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 	assert.Greater(t, newJudging(t, rows).ToFirst(), newJudging(t, withCPU(workers(2))).ToFirst())
 }
 
-func TestAnswersAgree(t *testing.T) {
+// A sample is invalid that has another answer than before, or no time that can be compared.
+func TestCheck(t *testing.T) {
 	wrong := "can't tell: 3 of 4 samples of the cell are invalid: primes up to 100 are 24 here and were 25 before"
 	right := func(s *result.Sample, _ string) { s.Answer = &result.Answer{Of: "primes up to 100", Is: "25"} }
 	// later returns right answers, but for another one of workers=1 in samples of this verdict: in the first round, or in all others.
@@ -368,12 +369,22 @@ func TestAnswersAgree(t *testing.T) {
 			}
 		}
 	}
+	took := func(seconds float64) func(*result.Sample, string) {
+		return func(s *result.Sample, cell string) {
+			if cell == "workers=1" && s.Round > 0 {
+				s.Seconds = seconds
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		spoil func(s *result.Sample, cell string)
 		want  string // verdict on workers=1; "": nothing is invalid
 	}{
-		"the same": {right, ""},
-		"none":     {func(*result.Sample, string) {}, ""},
+		"no time":          {took(0), "can't tell: 3 of 4 samples of the cell are invalid: the time is 0: only figures above 0 are compared"},
+		"an infinite time": {took(math.Inf(1)), "can't tell: 3 of 4 samples of the cell are invalid: the time is not known"},
+		"no number":        {took(math.NaN()), "can't tell: 3 of 4 samples of the cell are invalid: the time is not known"},
+		"the same":         {right, ""},
+		"none":             {func(*result.Sample, string) {}, ""},
 		"another question": {func(s *result.Sample, cell string) {
 			s.Answer = &result.Answer{Of: "primes of " + cell, Is: cell}
 		}, ""},

@@ -15,7 +15,7 @@ const Prefix = "gorun_"
 // gorun_cells_other, and all cells in gorun_cells.
 const MaxCells = 100
 
-// Type is the type of a family's figures.
+// Type is the type of a family's figures, or of a series of an endpoint; "": it is not known.
 type Type string
 
 // The types of families.

@@ -1,20 +1,21 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
@@ -31,7 +32,8 @@ type Selector struct {
 
 // ParseSelector parses NAME or NAME{label="value",…}.
 func ParseSelector(text string) (s Selector, err error) {
-	families, err := parse(strings.NewReader(text + " 0\n"))
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text + " 0\n"))
 	if err != nil || len(families) != 1 {
 		return s, hint.With(fmt.Errorf("%.60q selects no metric", text), `as in http_requests_total{code="200"}`)
 	}
@@ -43,11 +45,6 @@ func ParseSelector(text string) (s Selector, err error) {
 		}
 	}
 	return s, nil
-}
-
-func parse(text io.Reader) (map[string]*dto.MetricFamily, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	return parser.TextToMetricFamilies(text)
 }
 
 // Endpoint is a Prometheus endpoint that another program serves.
@@ -84,6 +81,9 @@ type Scrape struct {
 // mostScraped limits the page of an endpoint, in bytes.
 const mostScraped = 64 << 20
 
+// openMetrics is the type of content that some endpoints answer with, whatever they are asked for.
+const openMetrics = "application/openmetrics-text"
+
 // Scrape asks the endpoint.
 func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url, nil)
@@ -98,7 +98,13 @@ func (e *Endpoint) Scrape(ctx context.Context) (*Scrape, error) {
 		if answer.StatusCode != http.StatusOK {
 			return nil, fmt.Errorf("%s answers %s", e.url, answer.Status)
 		}
-		err = s.page.read(answer.Body, mostScraped)
+		kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+		if strings.Contains(kind, "protobuf") {
+			return nil, fmt.Errorf("%s answers in protobuf (%s), and not in the text format that was asked for", e.url, kind)
+		}
+		if err = s.page.read(answer.Body, mostScraped); err == nil && kind == openMetrics && !s.page.whole {
+			err = fmt.Errorf("%s answers with a page of OpenMetrics that does not end in # EOF: it is cut off", e.url)
+		}
 	}
 	if late := net.Error(nil); errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
 		err = fmt.Errorf("%s has not answered within %v", e.url, scrapePatience)
@@ -115,66 +121,87 @@ func (s *Scrape) Took() time.Duration { return s.Received.Sub(s.Sent) }
 
 // Series is what an endpoint has of a selector: the sum over its series.
 type Series struct {
-	Value   float64
-	Counter bool
-	count   uint64             // of a histogram
-	buckets map[float64]uint64 // cumulative, by upper bound
-	known   bool
+	Value float64
+	Type  Type // a Counter, a Gauge, or not known
+	typed bool // the page has its type, and not only its name
 }
 
-// Find returns the series of a selector that has one figure. NAME_count and NAME_sum of a histogram or a summary are counters; their
-// bare name and a bucket are refused: neither is a figure.
+// Find returns the series of a selector that has one figure. The bare name of a histogram or a summary is refused, and so are several
+// buckets or quantiles: none is a figure.
 func (s *Scrape) Find(of Selector) (found Series, err error) {
 	k := s.page.of(of)
-	if what := distributions[k.kind]; what != "" && k.part == "" {
-		return found, hint.With(fmt.Errorf("%s is a %s", of.Name, what), figuresOf(of, of.Name, k.kind))
-	}
-	return s.find(of, k)
-}
-
-// FindHistogram returns the series of a selector of a histogram with buckets.
-func (s *Scrape) FindHistogram(of Selector) (found Series, err error) {
-	k := s.page.of(of)
-	if found, err = s.find(of, k); err == nil && (k.part != "" || len(found.buckets) == 0) {
-		err = fmt.Errorf("%s is no histogram with buckets", of)
+	switch found = k.found(); {
+	case k.unreadable != nil:
+		err = k.unreadable
+	case found.Type == Histogram || k.summands == 0 && k.buckets != nil:
+		err = hint.With(fmt.Errorf("%s is a histogram", of.Name), figuresOf(of, of.Name, false, ""))
+	case k.summands == 0:
+		err = s.missing(of, k)
+	case k.unasked == bucketLabel:
+		err = hint.With(fmt.Errorf("%s is each bucket of a histogram", of.Name), figuresOf(of, strings.TrimSuffix(of.Name, bucketPart), false, k.one))
+	case k.unasked == quantileLabel:
+		err = hint.With(fmt.Errorf("%s is a summary", of.Name), figuresOf(of, of.Name, true, k.one))
+	case k.summands > 1 && of.Labels[quantileLabel] != "":
+		err = hint.With(fmt.Errorf("%s is a quantile of %d series, which has no sum", of, k.summands), "name one by its labels, as "+k.one)
 	}
 	return found, err
 }
 
-// distributions are the types whose bare name has no figure.
-var distributions = map[dto.MetricType]string{
-	dto.MetricType_HISTOGRAM: "histogram", dto.MetricType_GAUGE_HISTOGRAM: "histogram", dto.MetricType_SUMMARY: "summary",
+// found returns what was found of a selector.
+func (k *kept) found() Series {
+	series := Series{k.value, "", k.typed != ""}
+	_, quantile := k.selector.Labels[quantileLabel]
+	switch {
+	case series.typed:
+		series.Type = types[k.typed][k.part]
+	case quantile:
+		series.Type = Gauge
+	case slices.ContainsFunc(counted, func(part string) bool { return strings.HasSuffix(k.selector.Name, part) }):
+		series.Type = Counter
+	}
+	return series
 }
 
-// figuresOf returns a hint that names the figures of a distribution.
-func figuresOf(of Selector, name string, kind dto.MetricType) string {
+// FindHistogram returns the buckets of a selector of a histogram: how many observations were at most each bound.
+func (s *Scrape) FindHistogram(of Selector) (buckets map[float64]float64, err error) {
+	k := s.page.of(of)
+	_, whole := k.buckets[math.Inf(1)]
+	switch {
+	case k.unreadable != nil:
+		err = k.unreadable
+	case k.typed == "gaugehistogram":
+		err = fmt.Errorf("%s is a histogram of what is there now, and not of what was observed in a block", of)
+	case k.buckets != nil && !whole:
+		err = fmt.Errorf("%s has no bucket with le=\"+Inf\", which counts all observations", of)
+	case k.buckets == nil && k.summands == 0 && (k.typed == "" || k.typed == "histogram"):
+		err = s.missing(of, k)
+	case k.buckets == nil:
+		err = fmt.Errorf("%s is no histogram with buckets", of)
+	}
+	return k.buckets, err
+}
+
+// figuresOf returns a hint that names the figures of a histogram or a summary. one is one of its series; "": it has none.
+func figuresOf(of Selector, name string, summary bool, one string) string {
 	labels := maps.Clone(of.Labels)
-	delete(labels, "le")
-	delete(labels, "quantile")
+	maps.DeleteFunc(labels, func(name, _ string) bool { return slices.Contains(numeric, name) })
 	text := fmt.Sprintf("--metric %s is the rate of its observations", shell.Quote(Selector{name + countPart, labels}.String()))
-	if kind != dto.MetricType_SUMMARY {
+	if !summary {
 		text += fmt.Sprintf("; 'histogram_quantile(0.99, %s)' is a quantile", Selector{name, labels})
+	}
+	if one != "" {
+		text += fmt.Sprintf("; %s is one of its series", shell.Quote(one))
 	}
 	return text
 }
 
-// The ends of the names of a histogram's series.
-const (
-	bucketPart = "_bucket"
-	countPart  = "_count"
-	sumPart    = "_sum"
-)
-
-func (s *Scrape) find(of Selector, k *kept) (found Series, err error) {
-	switch {
-	case k.part == bucketPart:
-		return found, hint.With(fmt.Errorf("%s is a bucket of a histogram", of.Name), figuresOf(of, strings.TrimSuffix(of.Name, bucketPart), k.kind))
-	case !k.series.known && s.page.unreadable != nil:
-		return found, fmt.Errorf("the endpoint's text cannot be read: %w", s.page.unreadable)
-	case !k.series.known:
-		return found, hint.With(fmt.Errorf("the endpoint has no series %s", of), s.page.near(of, k))
+// missing is the error of a selector that selects nothing.
+func (s *Scrape) missing(of Selector, k *kept) error {
+	err := fmt.Errorf("the endpoint has no series %s", of)
+	if s.page.unreadable != nil {
+		err = fmt.Errorf("%w, and %w", err, s.page.unreadable)
 	}
-	return k.series, nil
+	return hint.With(err, s.page.near(of, k))
 }
 
 // shownNear is the number of series that a hint shows.
@@ -185,21 +212,18 @@ func (p *page) near(of Selector, k *kept) string {
 	if len(k.others) > 0 {
 		return "it has " + few(k.others)
 	}
-	names := slices.Collect(maps.Keys(p.kinds))
-	for name, kind := range p.kinds {
-		if kind == dto.MetricType_HISTOGRAM || kind == dto.MetricType_SUMMARY {
-			names = append(names, name+countPart, name+sumPart)
-		}
-	}
 	most := leastAlike
 	var near []string
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range slices.Sorted(maps.Keys(p.names)) {
 		switch alike := alike(name, of.Name); {
 		case alike > most:
 			near, most = []string{name}, alike
 		case alike == most:
 			near = append(near, name)
 		}
+	}
+	if len(p.names) == 0 && p.unreadable != nil {
+		return "is it the address of metrics of Prometheus, as http://localhost:9090/metrics?"
 	}
 	if near == nil {
 		return "its page lists all names and labels"
@@ -217,10 +241,10 @@ func few(names []string) string {
 // leastAlike is how alike a name on the page must be to the one that was asked for.
 const leastAlike = 0.6
 
-// alike returns how alike a name on the page and another one are, from 0 to 1: 1 if it begins with that, and else the share of their
+// alike returns how alike a name on the page and another one are, from 0 to 1: 1 if one begins with the other, and else the share of their
 // pairs of neighbouring letters that both have (Dice's coefficient).
 func alike(a, b string) float64 {
-	if strings.HasPrefix(a, b) {
+	if strings.HasPrefix(a, b) || strings.HasPrefix(b, a+"_") {
 		return 1
 	}
 	pairs := map[string]int{}
@@ -239,75 +263,42 @@ func alike(a, b string) float64 {
 
 // String returns the selector as it is written.
 func (s Selector) String() string {
-	labels := make([]string, 0, len(s.Labels))
-	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
-		labels = append(labels, fmt.Sprintf("%s=%q", name, s.Labels[name]))
+	parts := make([]string, 0, 1+len(s.Labels))
+	name := s.Name
+	if !model.LegacyValidation.IsValidMetricName(name) {
+		name, parts = "", append(parts, strconv.Quote(name))
 	}
-	if len(labels) == 0 {
-		return s.Name
-	}
-	return s.Name + "{" + strings.Join(labels, ",") + "}"
-}
-
-func (s Selector) matches(m *dto.Metric) bool {
-	equal := 0
-	for _, label := range m.GetLabel() {
-		if value, asked := s.Labels[label.GetName()]; asked && value == label.GetValue() {
-			equal++
+	for _, label := range slices.Sorted(maps.Keys(s.Labels)) {
+		value := strconv.Quote(s.Labels[label])
+		if !model.LegacyValidation.IsValidLabelName(label) {
+			label = strconv.Quote(label)
 		}
+		parts = append(parts, label+"="+value)
 	}
-	return equal == len(s.Labels)
-}
-
-// add adds a series.
-func (s *Series) add(kind dto.MetricType, part string, m *dto.Metric) {
-	s.known = true
-	switch kind {
-	case dto.MetricType_COUNTER:
-		s.Value, s.Counter = s.Value+m.GetCounter().GetValue(), true
-	case dto.MetricType_GAUGE:
-		s.Value += m.GetGauge().GetValue()
-	case dto.MetricType_UNTYPED:
-		s.Value += m.GetUntyped().GetValue()
-	case dto.MetricType_SUMMARY:
-		s.Counter = true
-		s.of(part, m.GetSummary().GetSampleCount(), m.GetSummary().GetSampleSum())
-	case dto.MetricType_HISTOGRAM, dto.MetricType_GAUGE_HISTOGRAM:
-		s.Counter = true
-		s.of(part, m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum())
-		s.count += m.GetHistogram().GetSampleCount()
-		for _, bucket := range m.GetHistogram().GetBucket() {
-			if s.buckets == nil {
-				s.buckets = map[float64]uint64{}
-			}
-			s.buckets[bucket.GetUpperBound()] += bucket.GetCumulativeCount()
-		}
+	if len(parts) == 0 {
+		return name
 	}
-}
-
-func (s *Series) of(part string, count uint64, sum float64) {
-	if part == sumPart {
-		s.Value += sum
-		return
-	}
-	s.Value += float64(count)
+	return name + "{" + strings.Join(parts, ",") + "}"
 }
 
 // ErrRestarted is the error of a counter that went down.
 var ErrRestarted = errors.New("the counter went down: the program was restarted")
 
-// Rate returns how much a counter grew a second between two scrapes, or the mean of a gauge.
-func Rate(from, to *Scrape, of Selector) (float64, error) {
+// Rate returns how much a counter grew a second between two scrapes, or the mean of another series. It is read as of this type;
+// "": as of its own.
+func Rate(from, to *Scrape, of Selector, as Type) (float64, error) {
 	a, err := from.Find(of)
 	if err != nil {
 		return 0, err
 	}
 	b, err := to.Find(of)
-	switch {
+	switch as = cmp.Or(as, b.Type); {
 	case err != nil:
 		return 0, err
-	case !b.Counter:
+	case as != Counter:
 		return (a.Value + b.Value) / 2, nil
+	case b.Value < a.Value && !b.typed:
+		return 0, hint.With(ErrRestarted, fmt.Sprintf("--metric %s reads it as one that may go down", shell.Quote("gauge("+of.String()+")")))
 	case b.Value < a.Value:
 		return 0, ErrRestarted
 	}
@@ -322,21 +313,22 @@ func Quantile(from, to *Scrape, of Selector, q float64) (quantile float64, in re
 		return 0, in, err
 	}
 	b, err := to.FindHistogram(of)
+	all := math.Inf(1)
 	switch {
 	case err != nil:
 		return 0, in, err
-	case b.count < a.count:
+	case b[all] < a[all]:
 		return 0, in, ErrRestarted
-	case b.count == a.count:
+	case b[all] == a[all]:
 		return 0, in, errors.New("the histogram had no observation in the block")
 	}
 	if strings.HasSuffix(of.Name, "_seconds") { // the convention of Prometheus: base units, named last
 		in.Unit = "s"
 	}
-	rank := q * float64(b.count-a.count)
+	rank := q * (b[all] - a[all])
 	below := 0.0
-	for _, bound := range slices.Sorted(maps.Keys(b.buckets)) {
-		upTo := float64(b.buckets[bound] - a.buckets[bound])
+	for _, bound := range slices.Sorted(maps.Keys(b)) {
+		upTo := b[bound] - a[bound]
 		switch {
 		case upTo < rank:
 			in.From, below = bound, upTo

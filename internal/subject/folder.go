@@ -59,8 +59,9 @@ func makeFolder() (dir *os.Root, err error) { return makeFolderIn(folders()) }
 func makeFolderIn(paths []string) (dir *os.Root, err error) {
 	var errs []error
 	for _, path := range paths {
-		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			errs = append(errs, err)
+		made := os.Mkdir(path, 0o700)
+		if made != nil && !errors.Is(made, fs.ErrExist) {
+			errs = append(errs, made)
 			continue
 		}
 		if info, err := os.Lstat(path); err == nil && !info.IsDir() { // somebody else may have put it into a directory for all
@@ -71,7 +72,9 @@ func makeFolderIn(paths []string) (dir *os.Root, err error) {
 		if err == nil {
 			return dir, nil
 		}
-		removeFolder(path)
+		if made == nil {
+			removeFolder(path)
+		}
 		errs = append(errs, err)
 	}
 	err = errors.Join(errs...)

@@ -87,7 +87,7 @@ const ready = "ready\n"
 //	churn N       N threads, of which each starts another one and ends, all the time
 //	serve ADDRESS [TIME]
 //	              a server of a page with metrics, whose counter grows by 1 every time the page / is asked for; slow_total is written
-//	              once a second. It takes TIME to serve the page with metrics
+//	              once a second, risen rises without a type, and unknown is NaN. It takes TIME to serve the page with metrics
 //	ask ADDRESS   a load of such a server, which asks for the page / all the time
 //	rates PID S…  a load of the program PID: lines "rate=R" every 10 ms. R depends on the CPUs of PID: a share S of 1000 for
 //	              each number of its first CPU (1 for those without), with noise; cost=C loses a share C for cost-for=D
@@ -162,6 +162,7 @@ func serve(address string, words []string) {
 		n := count.Load()
 		fmt.Fprintf(w, "# TYPE asked_total counter\nasked_total{code=\"200\"} %d\nasked_total{code=\"500\"} 1\n", n)
 		fmt.Fprintf(w, "# TYPE slow_total counter\nslow_total %d\n", 1000*time.Now().Unix())
+		fmt.Fprintf(w, "# TYPE risen_total counter\nrisen %d\n# TYPE unknown gauge\nunknown NaN\n", time.Now().UnixMicro())
 		fmt.Fprintf(w, "# TYPE waiting gauge\nwaiting 3\n# TYPE took_seconds histogram\n")
 		fmt.Fprintf(w, "took_seconds_bucket{le=\"0.1\"} %d\ntook_seconds_bucket{le=\"+Inf\"} %d\ntook_seconds_sum %d\ntook_seconds_count %d\n", n, n, n, n)
 	})
