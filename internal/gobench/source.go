@@ -60,7 +60,6 @@ type binary struct {
 	pkg  string // its import path
 	path string
 	dir  string // of the package
-	sum  string // the beginning of its SHA-256
 
 	tests []string // the paths of the package's test files
 }

@@ -113,6 +113,20 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 	return append(warnings, found...), err
 }
 
+// Identify implements experiment.Identified: those of the load, and the program of the first process, which may be another one since the
+// unit was started again.
+func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, []result.Warning, error) {
+	if prepared {
+		return nil, nil, nil
+	}
+	pids, err := s.program.Processes()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%v: %w", s.program.Who, err)
+	}
+	exe := fmt.Sprintf("/proc/%d/exe", pids[0])
+	return launch.Files(ctx, s.Environ, [][]string{s.loadArgv}, result.File{Name: s.program.Who.String(), Path: exe, Program: true})
+}
+
 // longest is the longest time for which the program keeps a setting.
 func (s *sampler) longest() time.Duration {
 	return brief + s.mostSwitch() + s.washout + s.afterFollowed + s.block + s.longLength()
