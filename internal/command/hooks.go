@@ -52,6 +52,20 @@ func (s *sampler) Prepare(ctx context.Context) ([]result.Warning, error) {
 	return s.place(), nil
 }
 
+// Identify implements experiment.Identified: a --setup may make them.
+func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, []result.Warning, error) {
+	if setsUp := slices.ContainsFunc(s.cells, func(c Cell) bool { return len(c.Setup) > 0 }); setsUp != prepared {
+		return nil, nil, nil
+	}
+	var commands [][]string
+	var inputs []result.File
+	for _, c := range s.cells {
+		commands = append(commands, c.Argv, c.Setup, c.Prepare, c.Conclude, c.Cleanup)
+		inputs = append(inputs, result.File{Name: c.Input, Path: c.Input})
+	}
+	return launch.Files(ctx, s.Environ, commands, inputs...)
+}
+
 // Before implements experiment.Surrounded.
 func (s *sampler) Before(ctx context.Context, c Cell) error {
 	return s.call(ctx, "prepare", c.Prepare, &s.preparedFor)
@@ -92,6 +106,7 @@ func (s *sampler) each(of func(Cell) []string) (commands [][]string) {
 
 var (
 	_ experiment.Preparer     = (*sampler)(nil)
+	_ experiment.Identified   = (*sampler)(nil)
 	_ experiment.Hooked[Cell] = (*sampler)(nil)
 	_ experiment.Ender        = (*sampler)(nil)
 )

@@ -70,7 +70,7 @@ type Cell[C any] struct {
 	Lines       *result.Lines          // ways to have the same setting
 	Unavailable string                 // why this machine cannot run it; such a cell is listed and not sampled
 	Repeats     int                    // of its work in a sample, if that was found before the plan; 0: not known
-	Program     string                 // hash of the program that it runs, if a run must not continue with another one; "": any
+	Program     string                 // that runs already, if a run must not continue with another one; "": any
 	Against     string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
 	Second      []result.JudgedColumn  // that this cell can have, of the second family
 }
@@ -132,6 +132,11 @@ type (
 	// Preparer does slow work before the first sample, after all outputs are open.
 	Preparer interface {
 		Prepare(ctx context.Context) ([]result.Warning, error)
+	}
+	// Identified knows the files that define what its samples measure, with their hashes. prepared: Prepare has ended. It returns each
+	// once: after Prepare if that may make it, else before.
+	Identified interface {
+		Identify(ctx context.Context, prepared bool) ([]result.File, []result.Warning, error)
 	}
 	// Hooked does work before and after each execution of a cell that is not part of the sample: it is neither
 	// timed nor watched. After is called for each Before, even one that failed.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -158,9 +157,6 @@ func (s *Source) given(ctx context.Context, args []string) error {
 			return err
 		}
 		b := binary{pkg: filepath.Base(path), path: path}
-		if b.sum, err = sum(ctx, path); err != nil {
-			return err
-		}
 		s.sides[i].binaries, s.sides[i].packages = map[string]binary{"": b}, []string{""}
 		if len(s.sides) > 1 {
 			s.sides[i].name = paths[i]
@@ -252,9 +248,6 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 			if err := s.link(ctx, in, b.path, l.ImportPath); err != nil {
 				return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), cmp.Or(hint.Of(err), side.lacks))
 			}
-			if b.sum, err = sum(ctx, b.path); err != nil {
-				return err
-			}
 		}
 		side.binaries[folder], side.packages = b, append(side.packages, folder)
 	}
@@ -267,16 +260,4 @@ func (s *Source) tagged(argv []string) []string {
 		return argv
 	}
 	return append(argv, "-tags="+s.tags)
-}
-
-// sum returns the beginning of the SHA-256 of a file, which is enough to know it again.
-func sum(ctx context.Context, path string) (string, error) {
-	file, err := input.Opener{}.Open(ctx, path, input.Any)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	hash := sha256.New()
-	_, err = io.Copy(hash, file)
-	return fmt.Sprintf("%x", hash.Sum(nil)[:8]), err
 }

@@ -39,8 +39,8 @@ func Of(source *Source) experiment.Experiment {
 		Compared: nsPerOp.Name,
 		Columns:  columns,
 		New:      func() experiment.Flags[Cell] { return &flags{source: source} },
-		Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
-			return &sampler{Environment: s}, nil
+		Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+			return &sampler{Environment: s, cells: cells}, nil
 		},
 		Second: column.List{peakMemory},
 		View:   &shown,
@@ -126,7 +126,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 				Arguments: f.source.Own,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &s.Lines, Chosen: s.Chosen, Repeats: b.repeats,
-			Program: binary.sum, Second: b.judged, CPUs: s.Described(m),
+			Second: b.judged, CPUs: s.Described(m),
 		})
 	}
 	r.Placement = s.String()

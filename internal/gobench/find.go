@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"regexp"
 	"slices"
@@ -118,7 +119,7 @@ const patience = 30 * time.Second
 func (s *Source) list(ctx context.Context, i int, folder string) (found []benchmark, err error) {
 	of := s.sides[i].binaries[folder]
 	if s.setting.Dry {
-		return s.read(ctx, folder, of)
+		return s.read(ctx, i, folder)
 	}
 	o, err := s.execute(ctx, of, patience, "-test.list=.")
 	if err != nil {
@@ -128,17 +129,14 @@ func (s *Source) list(ctx context.Context, i int, folder string) (found []benchm
 		s.lost = append(s.lost, loss{s.sides[i].name, folder, of.pkg, "", "cannot list its benchmarks: the test binary " + how, false})
 		return nil, nil
 	}
-	pattern := split(s.bench)
+	var names []string
 	for name := range strings.Lines(string(o.Stdout)) {
-		name = strings.TrimSpace(name)
-		if !isBenchmark().MatchString(name) {
-			continue
+		if name = strings.TrimSpace(name); isBenchmark().MatchString(name) {
+			names = append(names, name)
 		}
-		of := pattern.of(name)
-		if len(of) == 0 {
-			continue
-		}
-		ran, err := s.try(ctx, i, folder, name, of)
+	}
+	for name, pattern := range s.chosen(i, folder, names) {
+		ran, err := s.try(ctx, i, folder, name, pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -148,27 +146,49 @@ func (s *Source) list(ctx context.Context, i int, folder string) (found []benchm
 }
 
 // read finds the top-level benchmarks in the source of a package. Those below them are known only when they run.
-func (s *Source) read(ctx context.Context, folder string, of binary) (found []benchmark, err error) {
-	pattern := split(s.bench)
+func (s *Source) read(ctx context.Context, i int, folder string) (found []benchmark, err error) {
+	of := s.sides[i].binaries[folder]
+	var names []string
 	for _, path := range of.tests {
 		text, err := input.Opener{}.ReadFile(ctx, path, input.List)
 		if err != nil {
 			return nil, err
 		}
 		for _, match := range benches().FindAllSubmatch(text, -1) {
-			b := benchmark{folder: folder, pkg: of.pkg, name: string(match[1])}
-			if len(pattern.of(b.name)) == 0 {
-				continue
-			}
-			if s.cpu == "" {
-				found = append(found, b)
-			}
-			for _, b.procs = range s.procs {
-				found = append(found, b)
-			}
+			names = append(names, string(match[1]))
+		}
+	}
+	for name := range s.chosen(i, folder, names) {
+		b := benchmark{folder: folder, pkg: of.pkg, name: name}
+		if s.cpu == "" {
+			found = append(found, b)
+		}
+		for _, b.procs = range s.procs {
+			found = append(found, b)
 		}
 	}
 	return found, nil
+}
+
+// chosen yields the top-level benchmarks that --bench matches, with the pattern for each. One whose name stands twice is lost: a package
+// and its external tests may both have it, and the test binary runs none of them alone.
+func (s *Source) chosen(i int, folder string, names []string) iter.Seq2[string, pattern] {
+	all, of, times := split(s.bench), s.sides[i], map[string]int{}
+	for _, name := range names {
+		times[name]++
+	}
+	return func(yield func(string, pattern) bool) {
+		for at, name := range names {
+			switch pattern := all.of(name); {
+			case len(pattern) == 0, slices.Index(names, name) < at:
+			case times[name] > 1:
+				why := fmt.Sprintf("is there %d times, and none of them can be run alone", times[name])
+				s.lost = append(s.lost, loss{of.name, folder, of.binaries[folder].pkg, name, why, false})
+			case !yield(name, pattern):
+				return
+			}
+		}
+	}
 }
 
 // isBenchmark matches the name of a top-level benchmark.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,6 +26,23 @@ const keptOutput = 16 << 20
 type sampler struct {
 	experiment.Environment
 	experiment.Variation
+	cells []Cell
+}
+
+// Identify implements experiment.Identified.
+func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, []result.Warning, error) {
+	if prepared {
+		return nil, nil, nil
+	}
+	var binaries []result.File
+	for _, c := range s.cells {
+		name := cmp.Or(c.Revision, c.Package)
+		if c.Package != filepath.Base(c.Binary) && c.Revision != "" { // a revision of several packages
+			name += " " + c.Package
+		}
+		binaries = append(binaries, result.File{Name: name, Path: c.Binary, Program: true})
+	}
+	return launch.Files(ctx, s.Environ, nil, binaries...)
 }
 
 // Sample runs the piece of a cell. A benchmark that failed is an invalid sample.

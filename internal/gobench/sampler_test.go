@@ -44,6 +44,18 @@ func TestSplit(t *testing.T) {
 	assert.False(t, of.deeper("BenchmarkSpin/x"))
 }
 
+// A name that stands twice, in a package and its external tests, is lost, and the others are measured.
+func TestChosen(t *testing.T) {
+	s := &Source{bench: "kA|kB/x", sides: []side{{name: "HEAD", binaries: map[string]binary{".": {pkg: "p"}}}}}
+	patterns := map[string]string{}
+	for name, of := range s.chosen(0, ".", []string{"BenchmarkA", "BenchmarkB", "BenchmarkC", "BenchmarkA", "BenchmarkC"}) {
+		patterns[name] = of.String()
+	}
+	assert.Equal(t, map[string]string{"BenchmarkB": "^BenchmarkB$/x"}, patterns)
+	assert.Equal(t, []loss{{"HEAD", ".", "p", "BenchmarkA", "is there 2 times, and none of them can be run alone", false}}, s.lost)
+	assert.True(t, benchmark{folder: ".", name: "BenchmarkA/x"}.lost(s.lost[0]))
+}
+
 func TestExact(t *testing.T) {
 	assert.Equal(t, `^BenchmarkS$/^a\.b$/^\(y\|z$`, exact("BenchmarkS/a.b/(y|z"))
 }

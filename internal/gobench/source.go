@@ -60,7 +60,6 @@ type binary struct {
 	pkg  string // its import path
 	path string
 	dir  string // of the package
-	sum  string // the beginning of its SHA-256
 
 	tests []string // the paths of the package's test files
 }
@@ -181,7 +180,9 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 			if err != nil || n < 1 {
 				return 0, 0, hint.Flag("cpu", s.cpu, fmt.Errorf("%q is not a number of at least 1", text))
 			}
-			s.procs = append(s.procs, n)
+			if !slices.Contains(s.procs, n) {
+				s.procs = append(s.procs, n)
+			}
 		}
 	}
 	if text, isCount := strings.CutSuffix(s.benchtime, "x"); isCount {

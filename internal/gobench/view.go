@@ -106,7 +106,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 			c.name += " (" + c.setting + ")"
 		}
 		if v := run.Cells[c.cell].Verdict; v != nil {
-			claims = append(claims, view.Claim{Name: c.name, Verdict: *v})
+			claims = append(claims, view.Claim{Name: c.name, Setting: c.setting, Verdict: *v})
 		}
 	}
 	if len(claims) == 0 {

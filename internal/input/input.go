@@ -6,6 +6,7 @@ package input
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -247,6 +248,18 @@ func (o Opener) ReadFile(ctx context.Context, path string, most int64) ([]byte, 
 	}
 	defer file.Close()
 	return io.ReadAll(file)
+}
+
+// SHA256 returns the SHA-256 of a file of at most a number of bytes, in hexadecimal.
+func (o Opener) SHA256(ctx context.Context, path string, most int64) (string, error) {
+	file, err := o.Open(ctx, path, most)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return fmt.Sprintf("%x", hash.Sum(nil)), err
 }
 
 // ErrLongLine is the error of ReadLine for a line that is longer than its limit.

@@ -101,9 +101,21 @@ func runError(name string, err error) error {
 
 // missing says what a file that exists needs, and the kernel did not find (ENOENT in execve(2)).
 func missing(path string) error {
-	file, err := input.Opener{}.Open(context.Background(), path, input.Any)
-	if err != nil {
+	words, err := interpreter(context.Background(), path)
+	switch {
+	case err != nil:
 		return nil
+	case words == nil:
+		return errors.New("the loader that it names does not exist: it may be built for another system")
+	}
+	return fmt.Errorf("its interpreter %q does not exist", words[0])
+}
+
+// interpreter returns the words of the first line of a script, without "#!"; nil: it is no script.
+func interpreter(ctx context.Context, path string) (words []string, err error) {
+	file, err := input.Opener{}.Open(ctx, path, input.Any)
+	if err != nil {
+		return nil, err
 	}
 	defer file.Close()
 	head := make([]byte, 256) // as much as the kernel reads (BINPRM_BUF_SIZE)
@@ -111,10 +123,10 @@ func missing(path string) error {
 	line, _, _ := strings.Cut(string(head[:n]), "\n")
 	script, isScript := strings.CutPrefix(line, "#!")
 	if !isScript {
-		return errors.New("the loader that it names does not exist: it may be built for another system")
+		return nil, nil
 	}
-	words := strings.FieldsFunc(script, func(r rune) bool { return r == ' ' || r == '\t' }) // a carriage return is part of a name
-	return fmt.Errorf("its interpreter %q does not exist", strings.Join(words[:min(1, len(words))], ""))
+	words = strings.FieldsFunc(script, func(r rune) bool { return r == ' ' || r == '\t' }) // a carriage return is part of a name
+	return append(words, "")[:max(1, len(words))], nil
 }
 
 // Exec applies the setting to this process and replaces it by the command (execve(2)). It returns only on failure, with

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -421,6 +422,32 @@ func TestJudgedSeries(t *testing.T) {
 		endpoint.Close()
 		server.Close()
 	}
+}
+
+// A run continues only with the load and the program that it has.
+func TestIdentify(t *testing.T) {
+	server := exec.Command("sleep", "100")
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	program, err := subject.Open(subject.Who{PID: server.Process.Pid})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, program.Close()) })
+	s := &sampler{Source: &Source{program: program, loadArgv: []string{"/bin/sh"}}}
+	files, warnings, err := s.Identify(t.Context(), false)
+	require.NoError(t, err)
+	assert.Empty(t, warnings)
+	require.Len(t, files, 2)
+	for i, name := range []string{"/bin/sh", program.Who.String()} {
+		assert.Equal(t, name, files[i].Name)
+		assert.True(t, files[i].Program, name)
+		assert.NotEmpty(t, files[i].SHA256, name)
+	}
+	later, _, err := s.Identify(t.Context(), true)
+	require.NoError(t, err)
+	assert.Empty(t, later, "before the load starts")
 }
 
 func TestParseMetrics(t *testing.T) {

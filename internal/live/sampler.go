@@ -47,8 +47,8 @@ type sampler struct {
 	switched time.Duration // the longest switch
 	slice    time.Duration
 
-	unit   *string // of the first judged figure in the pilot
-	moves  []moves // of each --metric
+	unit  *string // of the first judged figure in the pilot
+	moves []moves // of each --metric
 
 	apart  bool // the server of --with-pid has CPUs of its own
 	blocks int  // that were measured
@@ -115,6 +115,20 @@ func (s *sampler) Prepare(ctx context.Context) (warnings []result.Warning, err e
 		err = s.guardian.HoldState(state)
 	}
 	return append(warnings, found...), err
+}
+
+// Identify implements experiment.Identified: those of the load, and the program of the first process, which may be another one since the
+// unit was started again.
+func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, []result.Warning, error) {
+	if prepared {
+		return nil, nil, nil
+	}
+	pids, err := s.program.Processes()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%v: %w", s.program.Who, err)
+	}
+	exe := fmt.Sprintf("/proc/%d/exe", pids[0])
+	return launch.Files(ctx, s.Environ, [][]string{s.loadArgv}, result.File{Name: s.program.Who.String(), Path: exe, Program: true})
 }
 
 // longest is the longest time for which the program keeps a setting.

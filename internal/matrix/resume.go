@@ -65,6 +65,20 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	return differences
 }
 
+// Changed returns those of the files now that are not what they were at the end of a recorded run, and words about each. refused: one of
+// them is a program, with which the run must not continue. What was not there then, as the output of the samples, is no change.
+func Changed(recorded *result.Run, now []result.File) (changed []result.File, words []string, refused bool) {
+	files, _ := recorded.FilesAtEnd()
+	for _, is := range now {
+		for _, was := range files {
+			if is.Is(was) && is.Differs(was) {
+				changed, words, refused = append(changed, is), append(words, is.Since(was)), refused || is.Program
+			}
+		}
+	}
+	return changed, words, refused
+}
+
 // figures names the figures that a run judges.
 func figures(m *result.Matrix) string {
 	words := []string{cmp.Or(m.Compared, "wall time")}

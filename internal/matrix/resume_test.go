@@ -62,6 +62,56 @@ func TestResumable(t *testing.T) {
 	}
 }
 
+// A run does not continue with another program. Another file, and what was not known before, is no reason.
+func TestChanged(t *testing.T) {
+	file := func(name, sum, day string, program bool) result.File {
+		return result.File{Name: name, Path: "/w/" + name, SHA256: sum, Modified: "2025-01-" + day + "T01:02:03.5Z", Program: program}
+	}
+	moved := file("p", "b", "02", true)
+	moved.Path = "/w/p-2"
+	noted := workers(1)
+	noted.Files = []result.File{file("p", "a", "01", true), file("d", "a", "01", false)}
+	noted.Samples = []result.Sample{{Index: 0}, {Index: 1, Files: []result.File{file("p", "b", "02", true)}}}
+	const words = "p has changed: modified 2025-01-02 01:02:03 UTC, and before 2025-01-01 01:02:03 UTC"
+	for name, c := range map[string]struct {
+		before, now result.File
+		want        string
+		refused     bool
+	}{
+		"equal, with a new date": {file("p", "a", "01", true), file("p", "a", "02", true), "", false},
+		"another program":        {file("p", "a", "01", true), file("p", "b", "02", true), words, true},
+		"another data file":      {file("p", "a", "01", false), file("p", "b", "02", false), words, false},
+		"unknown before":         {file("p", "", "01", true), file("p", "b", "02", true), "", false},
+		"unknown now":            {file("p", "a", "01", true), file("p", "", "02", true), "", false},
+		"another name":           {file("q", "a", "01", true), file("p", "b", "02", true), "", false},
+		"another use":            {file("p", "a", "01", false), file("p", "b", "02", true), "", false},
+		"another target of a link": {
+			file("p", "a", "01", true), moved,
+			"p has changed: modified 2025-01-02 01:02:03 UTC (/w/p-2), and before 2025-01-01 01:02:03 UTC (/w/p)", true,
+		},
+	} {
+		recorded := workers(1)
+		recorded.Files = []result.File{c.before}
+		changed, got, refused := matrix.Changed(recorded, []result.File{c.now})
+		assert.Equal(t, c.refused, refused, name)
+		if c.want == "" {
+			assert.Empty(t, changed, name)
+			continue
+		}
+		assert.Equal(t, []result.File{c.now}, changed, name)
+		assert.Equal(t, []string{c.want}, got, name)
+	}
+
+	changed, _, refused := matrix.Changed(noted, []result.File{file("p", "b", "02", true), file("d", "a", "01", false)})
+	assert.Empty(t, changed, "it was noted in a sample")
+	assert.False(t, refused)
+	_, _, refused = matrix.Changed(noted, []result.File{file("p", "a", "01", true)})
+	assert.True(t, refused, "the first program again")
+	_, warnings := noted.FilesAtEnd()
+	assert.Len(t, warnings, 1)
+	assert.Equal(t, "before sample 1, "+words, warnings[0].Message)
+}
+
 func TestCommon(t *testing.T) {
 	cells := []result.Cell{
 		{Flags: map[string]string{"limit": "100", "workers": "1", "nice": "", "dispatch": "executor"}},

@@ -40,7 +40,7 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 func comparisonAnswer(c *result.Comparison) []view.Statement {
 	var claims []view.Claim
 	for _, cell := range c.Cells {
-		claims = append(claims, view.Claim{Name: cell.A, Figure: cell.Metric, Verdict: cell.Verdict})
+		claims = append(claims, view.Claim{Name: cell.A, Setting: "B", Figure: cell.Metric, Verdict: cell.Verdict})
 	}
 	statements := view.Judgements(claims, "A")
 	for _, w := range c.Warnings {

@@ -62,6 +62,8 @@ func (v Views) Tables(run *result.Run, verbose bool) []table.Table {
 // Derive adds the findings and warnings that follow from a run's samples alone, so that a run that was resumed, interrupted, or
 // read from its journal has the same.
 func (v Views) Derive(run *result.Run) {
+	_, changed := run.FilesAtEnd()
+	run.Warnings = append(run.Warnings, changed...)
 	derived := v.Of(run.Experiment).Derived
 	if derived == nil {
 		return

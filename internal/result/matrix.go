@@ -239,7 +239,7 @@ type Cell struct {
 	Lines       *Lines            `json:"lines,omitempty"`   // of exec: ways to have the same setting
 	Unavailable string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
 	Repeats     int               `json:"repeats,omitempty"` // of bench: iterations in each sample
-	Program     string            `json:"program,omitempty"` // of bench: the beginning of the SHA-256 of the test binary
+	Program     string            `json:"program,omitempty"` // of live: the program that runs
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one

@@ -29,6 +29,7 @@ type Run struct {
 	Started    string            `json:"started"`           // RFC 3339, UTC
 	Matrix     *Matrix           `json:"matrix,omitempty"`
 	Cells      []Cell            `json:"cells,omitempty"`     // of a matrix
+	Files      []File            `json:"files,omitempty"`     // of a journal: what its samples start and read
 	Caches     []Cache           `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
 	NumaRows   []NumaRow         `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
 	Samples    []Sample          `json:"samples"`
@@ -110,6 +111,7 @@ type Sample struct {
 	CPUs          []CPU             `json:"cpus,omitempty"`
 	Placement     Placement         `json:"placement"`
 	Quality       Quality           `json:"quality"`
+	Files         []File            `json:"files,omitempty"`   // that have changed since the sample before, while the run was stopped
 	Buckets       map[string]Bucket `json:"buckets,omitempty"` // by column, of figures of which only the bucket of a histogram is known
 	Doubts        []Doubt           `json:"-"`                 // the experiment's own, for the verdict of its quality
 	Partial       bool              `json:"partial,omitempty"` // cut short; not summarised

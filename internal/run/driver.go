@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
+	"gorun/internal/input"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
@@ -107,7 +108,7 @@ func (d *driver) settle(ctx context.Context) (err error) {
 		run.Host.Conditions = d.env.Conditions(d.env.Root, d.machine.Machine, run.Host)
 	}
 	if run.Matrix != nil {
-		if run.Tool.SHA256, err = hashFile(ctx, d.env.Self.Path); err != nil {
+		if run.Tool.SHA256, err = (input.Opener{}).SHA256(ctx, d.env.Self.Path, input.Any); err != nil {
 			return err
 		}
 	}
@@ -170,10 +171,11 @@ func (d *driver) ready(ctx context.Context) error {
 		return nil
 	}
 	warnings, err := d.taker.prepare(ctx)
-	if err == nil {
-		d.warn(warnings)
+	if err != nil {
+		return err
 	}
-	return err
+	d.warn(warnings)
+	return d.identify(ctx, true)
 }
 
 // takeHere takes a sample of a cell in this process, after the warm-ups of the design.

@@ -1,17 +1,13 @@
 package run
 
 import (
-	"context"
-	"crypto/sha256"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/input"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
@@ -92,18 +88,4 @@ func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
 		m.selected[f] = cpus
 	}
 	return experiment.Machine{Machine: m.Machine, CPUs: cpus, Root: m.root, Live: m.live, Seed: seed, Recorded: m.recorded}, nil
-}
-
-// hashFile returns the SHA-256 of a file, in hexadecimal.
-func hashFile(ctx context.Context, path string) (string, error) {
-	file, err := input.Opener{}.Open(ctx, path, input.Any)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", hash.Sum(nil)), nil
 }

@@ -2,10 +2,13 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/metrics"
 	"gorun/internal/output"
@@ -94,8 +97,40 @@ func (d *driver) open(ctx context.Context) (err error) {
 	if err := d.openJournal(ctx, d.options); err != nil {
 		return err
 	}
+	if err := d.identify(ctx, false); err != nil {
+		return err
+	}
 	d.order, err = d.newSequence()
 	return err
+}
+
+// identify adds the files that define what is measured to a run that begins. A run that continues has the same ones, or notes those that
+// have changed in its next sample. prepared: the sampler has done its slow work, which may make them.
+func (d *driver) identify(ctx context.Context, prepared bool) error {
+	run := d.session.run
+	of, ok := experiment.Part[experiment.Identified](d.taker.Sampler)
+	if !ok || d.journal == nil || run.Matrix == nil {
+		return nil
+	}
+	files, warnings, err := of.Identify(ctx, prepared)
+	if err != nil {
+		return err
+	}
+	d.warn(warnings)
+	if d.resumed == nil {
+		run.Files = append(run.Files, files...)
+		return nil
+	}
+	changed, words, refused := matrix.Changed(run, files)
+	if refused && !d.options.resumeChanged {
+		err := fmt.Errorf("--resume: the samples in %s are of another program: %s", d.options.out, strings.Join(words, "; "))
+		return hint.With(err, "add --resume-changed to go on with this one, or give --out another name")
+	}
+	for _, text := range words {
+		d.env.warn(result.Warning{Message: text})
+	}
+	d.changed = append(d.changed, changed...)
+	return nil
 }
 
 // openExports opens the files into which the result is also written.

@@ -66,7 +66,9 @@ type Options struct {
 	margin    experiment.Share
 	resume    bool
 	resumes   bool // the run has the flag --resume
-	failOn    matrix.FailOn
+	// A run continues although a program has changed.
+	resumeChanged bool
+	failOn        matrix.FailOn
 
 	given    func(name string) bool // reports whether a flag was given
 	budgeted bool                   // the budget was given and is not the default
@@ -227,12 +229,13 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
 	o.registerOrder(flags)
 	flags.BoolVar(&o.resume, "resume", false, "continue the run in the journal that --out names")
+	flags.BoolVar(&o.resumeChanged, "resume-changed", false, "with --resume: go on although a program has changed, and note it in the journal")
 	flags.Var(&o.failOn, "fail-on", FailOnUsage)
 	flags.Lists("fail-on", matrix.Failures)
 	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+
 		"the baseline is run once, with what is given to run before and after it")
 	flags.Group(experiment.GroupSamples)
-	flags.Rare("warmup", "precision", "margin", "estimate")
+	flags.Rare("warmup", "precision", "margin", "estimate", "resume-changed")
 }
 
 // plans reports whether the plan is printed and not executed.
@@ -257,6 +260,8 @@ func (o *Options) validate() error {
 		return hint.Usagef("--apply and --format exclude each other: each says what is printed")
 	case o.sysroot != "" && (!o.dryRun || o.estimate):
 		return hint.Usage(hint.With(errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run, without --estimate"))
+	case o.resumeChanged && !o.resume:
+		return hint.Usagef("--resume-changed is about --resume, which was not given")
 	case o.resume && o.out == "":
 		return hint.Usage(hint.With(errors.New("--resume has no journal to continue"), "name it by --out"))
 	}

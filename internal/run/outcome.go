@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -40,6 +41,9 @@ func (d *driver) printResume() {
 		return
 	}
 	args := CommandLine(d.env.Args)
+	if at := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--resume-changed") }); at >= 0 {
+		args = slices.Delete(args, at, at+1) // the journal has noted what changed
+	}
 	if !d.options.resume {
 		args = withFlags(args, "--resume")
 	}

@@ -34,6 +34,8 @@ func TestSayHowToGoOn(t *testing.T) {
 		says(false, true, "matrix", "exec", "--out", "it's", "--", "sh", "-c", "a; b"))
 	assert.Equal(t, "gorun: resume with: './go run' matrix exec --out x --resume -- true\n",
 		says(true, true, "matrix", "exec", "--out", "x", "--resume", "--", "true"))
+	assert.Equal(t, "gorun: resume with: './go run' ab --resume --out x a b\n",
+		says(true, true, "ab", "--resume", "--resume-changed", "--out", "x", "a", "b"), "the journal has noted what changed")
 	assert.Contains(t, says(true, true, "matrix", "exec", "curl", "http://me:secret@there"), "http://me:xxxxx@there")
 	assert.Empty(t, says(false, false, "pair", "--out", "x"), "no --resume")
 }

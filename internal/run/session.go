@@ -30,6 +30,7 @@ type session struct {
 	live     func() result.Live
 	journal  *journal.Writer
 	resumed  *journal.Recording // the run is the journal's, and has its samples; nil: it begins
+	changed  []result.File      // while the run was stopped, for the next sample
 	begun    bool               // the journal has a header
 	unkept   error              // of the journal, which ends the run
 	server   *metrics.Server
@@ -170,6 +171,7 @@ func (s *session) continueJournal(o *Options) error {
 
 // keep stores a sample. It reports whether the run can continue: a sample that cannot be stored ends it.
 func (s *session) keep(sample result.Sample) bool {
+	sample.Files, s.changed = s.changed, nil
 	s.run.Take(sample)
 	s.state.add(sample)
 	s.unkept = s.journal.Write(result.Line{Sample: &sample})

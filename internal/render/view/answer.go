@@ -146,6 +146,7 @@ func Samples(d result.Distribution, n int, show func(float64) string) string {
 // Claim is a verdict on something that was compared.
 type Claim struct {
 	Name    string
+	Setting string // in which what has the name is compared with itself; "": it is compared with another one
 	Figure  string // that was compared; "": a time
 	Verdict stats.Verdict
 }
@@ -331,6 +332,15 @@ func (c Claim) found() string {
 
 // sentence is a claim by itself.
 func (c Claim) sentence(against string) string {
+	if c.Setting != "" && !c.tooFew() {
+		own := c
+		own.Name, own.Setting = c.Setting, ""
+		text := own.sentence(against)
+		if !strings.HasPrefix(text, own.Name) {
+			text = strings.ToLower(text[:1]) + text[1:]
+		}
+		return c.Name + ": " + text
+	}
 	switch v := c.Verdict; v.Kind {
 	case stats.Faster, stats.Slower:
 		return c.Name + " " + c.Comparative(against)

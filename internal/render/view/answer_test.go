@@ -44,6 +44,15 @@ func TestJudgementsOfOneComparison(t *testing.T) {
 	open := claim("pinned", stats.CantTell, 0.89, 1.34)
 	open.Verdict.Forecast = &stats.Forecast{Rounds: 110, Seconds: 180}
 	assert.Equal(t, "Can't tell whether pinned differs from floating: −11% to +34%; about 110 more rounds (3 min) would decide.", sentence(open))
+	for text, c := range map[string]Claim{ // what is compared with itself in another setting
+		"X: new is slower than floating: +5.0% to +7.0%.":                  claim("X", stats.Slower, 1.05, 1.07),
+		"X: no difference between floating and new is larger than 2%.":     claim("X", stats.Same, 0.99, 1.01),
+		"X: can't tell whether new differs from floating: −10.0% to +20%.": claim("X", stats.CantTell, 0.9, 1.2),
+		"X: new against floating: invalid, it ended.":                      {Name: "X", Verdict: stats.InvalidVerdict("it ended")},
+	} {
+		c.Setting = "new"
+		assert.Equal(t, text, sentence(c))
+	}
 	assert.Equal(t, "pinned against floating: invalid, it ended.",
 		sentence(Claim{Name: "pinned", Verdict: stats.InvalidVerdict("it ended")}))
 }

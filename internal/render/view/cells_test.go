@@ -88,6 +88,7 @@ func TestNextBlock(t *testing.T) {
 	}{
 		{0, 1, "matrix primes --workers 2,3 --budget=20s --out a", "matrix primes --budget 1m0s --resume --workers 2,3 --out a"},
 		{0, 1, "matrix primes --workers 2,3 --budget 20s --resume --out=a", "matrix primes --budget 1m0s --resume --workers 2,3 --out a"},
+		{0, 1, "ab a b --resume --resume-changed --out a", "ab --budget 1m0s --resume a b --out a"},
 		{0, 1, "exec --placements a,b --out a -- sh --out 3", "exec --budget 1m0s --resume --placements a,b --out a -- sh --out 3"},
 		{0, 1, "exec --copies 1,2 --out a sh --budget 3 --", "exec --budget 1m0s --resume --copies 1,2 --out a sh --budget 3 --"},
 		{0, 1, "exec --placements a,b --nice 3 sh -- --out b", "exec --budget 1m0s --placements a,b --nice 3 sh -- --out b"},

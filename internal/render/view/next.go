@@ -63,7 +63,7 @@ func longer(run *result.Run, seconds float64, short, resumes bool) []string {
 			value = run.Command[i+1]
 		}
 		switch flag {
-		case "--resume":
+		case "--resume", "--resume-changed":
 			continue
 		case "--budget":
 		case "--precision":
