@@ -207,7 +207,7 @@ func (c *Matrix) vary(text string) error {
 		seen := map[string]bool{}
 		for _, value := range a.values {
 			if seen[value] {
-				return fmt.Errorf("it has the value %q twice", value)
+				return fmt.Errorf("--%s has the value %q twice", a.flag.Name, value)
 			}
 			seen[value] = true
 		}
