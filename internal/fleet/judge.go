@@ -124,7 +124,8 @@ func judgeRead(visits []visit, warnings []string, o Options) *Judgement {
 	return &j.doc
 }
 
-// withoutCopies returns each visit of a folder once: a file may have been collected while the visit lasted, and again after it.
+// withoutCopies returns each visit of a folder once: a file may have been collected while the visit lasted, and again after it. The file
+// with the most of it counts; of equal ones, the first that was written, since a later time is that of the copying.
 func withoutCopies(visits []visit) (once []visit, copies int) {
 	type identity struct {
 		node, boot string
@@ -136,11 +137,17 @@ func withoutCopies(visits []visit) (once []visit, copies int) {
 		switch at, before := seen[is]; {
 		case !before:
 			seen[is], once = len(once), append(once, v)
-		case once[at].cut && !v.cut:
+		case moreOf(v, once[at]) > 0:
 			once[at] = v
 		}
 	}
 	return once, len(visits) - len(once)
+}
+
+// moreOf compares how much two files have of one visit.
+func moreOf(a, b visit) int {
+	ended := map[bool]int{false: 1}
+	return cmp.Or(ended[a.cut]-ended[b.cut], len(a.figures)-len(b.figures), b.modified.Compare(a.modified))
 }
 
 // choose keeps the visits that count, and counts the others.
