@@ -118,13 +118,9 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 
 // judgeHosts judges journals of one matrix from many hosts.
 func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, journals *fleet.Journals) error {
-	runs := make([]fleet.HostRun, len(journals.Files))
-	for i, file := range journals.Files {
-		in, err := report.Read(ctx, o.env.Files(), file, views)
-		if err != nil {
-			return err
-		}
-		runs[i] = fleet.HostRun{File: in.File, Run: in.Run, Ended: in.Ended}
+	runs, err := report.ReadAll(ctx, o.env.Files(), journals.Files, views)
+	if err != nil {
+		return err
 	}
 	h, err := fleet.JudgeHosts(runs)
 	if err != nil {

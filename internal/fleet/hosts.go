@@ -11,18 +11,12 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/render/view"
+	"gorun/internal/report"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 	"gorun/internal/stats"
 	"gorun/internal/units"
 )
-
-// HostRun is a judged run of one host, and the file that it was read from.
-type HostRun struct {
-	File  string
-	Run   *result.Run
-	Ended bool // false: in progress, or killed
-}
 
 // Hosts is what many hosts say about the cells of one matrix; it is the JSON document.
 type Hosts struct {
@@ -119,7 +113,7 @@ type HostValue struct {
 
 // JudgeHosts counts what the hosts say about each cell. It returns an error for runs that are not of one matrix. Of a host with
 // several runs the last counts: two would be one witness, heard twice.
-func JudgeHosts(runs []HostRun) (*Hosts, error) {
+func JudgeHosts(runs []report.Input) (*Hosts, error) {
 	h := &Hosts{Schema: result.Schema, Disagree: []Disagreement{}, Conditions: []HostCondition{}, Warned: []string{}}
 	for _, in := range runs {
 		if err := judged(in); err != nil {
@@ -152,7 +146,7 @@ func JudgeHosts(runs []HostRun) (*Hosts, error) {
 }
 
 // judged returns an error unless a run has verdicts.
-func judged(in HostRun) error {
+func judged(in report.Input) error {
 	const measure = "measure with gorun matrix --out, or gorun exec --placements --out"
 	switch m := in.Run.Matrix; {
 	case m == nil:
@@ -164,13 +158,14 @@ func judged(in HostRun) error {
 }
 
 // latest returns the last run of each host, by the hosts' names.
-func (h *Hosts) latest(runs []HostRun) (hosts []JudgedHost) {
-	name := func(in HostRun) string { return cmp.Or(in.Run.Host.Hostname, in.File) }
-	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b HostRun) int {
+func (h *Hosts) latest(runs []report.Input) (hosts []JudgedHost) {
+	name := func(in report.Input) string { return cmp.Or(in.Run.Host.Hostname, in.File) }
+	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b report.Input) int {
 		return cmp.Or(cmp.Compare(name(a), name(b)), cmp.Compare(a.Run.Started, b.Run.Started))
 	})
-	var earlier, open []string
+	var earlier, open, also []string
 	for i, in := range runs {
+		also = append(also, in.Also...)
 		if i+1 < len(runs) && name(runs[i+1]) == name(in) {
 			earlier = append(earlier, in.File)
 			continue
@@ -188,6 +183,10 @@ func (h *Hosts) latest(runs []HostRun) (hosts []JudgedHost) {
 	if len(earlier) > 0 {
 		h.Warned = append(h.Warned, fmt.Sprintf("%s not counted, since a later run has the same hostname: %s",
 			amount(len(earlier), "run is", "runs are"), view.Names(earlier)))
+	}
+	if len(also) > 0 {
+		h.Warned = append(h.Warned, fmt.Sprintf("%s the run of another file, which counts once: %s", amount(len(also), "file holds", "files hold"),
+			view.Names(also)))
 	}
 	if len(open) > 0 {
 		h.Warned = append(h.Warned, fmt.Sprintf("%s not complete, and %s for what was measured so far: %s",
