@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/render/view"
@@ -124,6 +125,13 @@ func JudgeHosts(runs []report.Input) (*Hosts, error) {
 	if len(h.Hosts) == 0 {
 		return nil, errors.New("there is no run to judge")
 	}
+	seen := boots{}
+	for _, host := range h.Hosts {
+		if cpus, err := cpuset.Parse(host.run.Host.Allowed); err == nil {
+			seen.add(host.Name, host.run.Host.BootID, cpus)
+		}
+	}
+	h.Warned = append(h.Warned, seen.warnings()...)
 	// The run with the most cells says how the others must be.
 	first := slices.MaxFunc(h.Hosts, func(a, b JudgedHost) int { return cmp.Compare(len(a.run.Cells), len(b.run.Cells)) })
 	m := first.run.Matrix

@@ -345,7 +345,7 @@ func TestHostsWithoutAnInterval(t *testing.T) {
 	assert.Equal(t, "one-llc against unbound: undecided on both hosts\n", hostsAnswer(h))
 }
 
-// Of two runs of a host, the later counts.
+// Of two runs of a host, the later counts. One machine under two names is two hosts, and is warned of.
 func TestHostsTwice(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-placements")
@@ -357,7 +357,9 @@ func TestHostsTwice(t *testing.T) {
 	late := host("a", "new.jsonl", "2026-11-24T00:00:00Z", 0.8)
 	late.Ended = false
 	late.Also = []string{"copy.jsonl", "early.jsonl"}
-	h := judgeHosts(t, late, host("a", "old.jsonl", "2026-11-23T00:00:00Z", 1.2), host("b", "b.jsonl", "2026-11-23T00:00:00Z", 0.8))
+	other := host("a.c.org", "b.jsonl", "2026-11-23T00:00:00Z", 0.8)
+	other.Run.Host.BootID = late.Run.Host.BootID
+	h := judgeHosts(t, late, host("a", "old.jsonl", "2026-11-23T00:00:00Z", 1.2), other)
 	require.Len(t, h.Hosts, 2)
 	assert.Equal(t, "new.jsonl", h.Hosts[0].File)
 	assert.Equal(t, 2, h.Cells[0].Faster)
@@ -365,6 +367,8 @@ func TestHostsTwice(t *testing.T) {
 		"1 run is not counted, since a later run has the same hostname: old.jsonl",
 		"2 files hold the run of another file, which counts once: copy.jsonl, early.jsonl",
 		"1 run is not complete, and counts for what was measured so far: a",
+		"a, a.c.org report the same boot of one machine and the same CPUs: the machine has several names, and is compared with itself, or one of " +
+			"them reports what is another's",
 	}, h.warnings())
 }
 

@@ -225,29 +225,33 @@ func overlaps(visits []visit) map[string]bool {
 	return found
 }
 
-// sameBoot returns the nodes that have a boot and CPUs in common, a list for each boot.
-func sameBoot(visits []visit) (all [][]string) {
-	cpus := map[string]map[string]cpuset.Set{} // by boot, by node
-	for i := range visits {
-		v := &visits[i]
-		boot := v.on.host.BootID
-		if boot == "" {
-			continue
-		}
-		if cpus[boot] == nil {
-			cpus[boot] = map[string]cpuset.Set{}
-		}
-		cpus[boot][v.node] = cpus[boot][v.node].Union(v.on.cpus)
+// boots are the CPUs that each node has in a boot of a machine: by boot, by node.
+type boots map[string]map[string]cpuset.Set
+
+func (b boots) add(node, boot string, cpus cpuset.Set) {
+	if boot == "" {
+		return
 	}
-	for _, boot := range slices.Sorted(maps.Keys(cpus)) {
-		var taken cpuset.Set
-		shares := false
-		for _, of := range cpus[boot] {
-			shares = shares || !taken.Intersect(of).Empty()
+	if b[boot] == nil {
+		b[boot] = map[string]cpuset.Set{}
+	}
+	b[boot][node] = b[boot][node].Union(cpus)
+}
+
+// warnings names the nodes that have a boot and CPUs in common. None of them is silenced, and they are not joined: anyone can copy what
+// another node reports.
+func (b boots) warnings() (all []string) {
+	for _, boot := range slices.Sorted(maps.Keys(b)) {
+		var taken, shared cpuset.Set
+		for _, of := range b[boot] {
+			shared = shared.Union(taken.Intersect(of))
 			taken = taken.Union(of)
 		}
-		if shares {
-			all = append(all, slices.Sorted(maps.Keys(cpus[boot])))
+		nodes := slices.Sorted(maps.Keys(b[boot]))
+		nodes = slices.DeleteFunc(nodes, func(node string) bool { return shared.Intersect(b[boot][node]).Empty() })
+		if len(nodes) > 0 {
+			all = append(all, fmt.Sprintf("%s report the same boot of one machine and the same CPUs: the machine has several names, and is "+
+				"compared with itself, or one of them reports what is another's", named(nodes)))
 		}
 	}
 	return all
@@ -255,10 +259,11 @@ func sameBoot(visits []visit) (all [][]string) {
 
 // warn warns of nodes that are not as the others say.
 func (j *judge) warn(visits []visit) {
-	for _, nodes := range sameBoot(visits) {
-		j.doc.Warnings = append(j.doc.Warnings, fmt.Sprintf("%s report the same boot of one machine and the same CPUs: they share a machine, or "+
-			"one of them reports what is another's", named(nodes)))
+	seen := boots{}
+	for i := range visits {
+		seen.add(visits[i].node, visits[i].on.host.BootID, visits[i].on.cpus)
 	}
+	j.doc.Warnings = append(j.doc.Warnings, seen.warnings()...)
 	var unexpected []string
 	for _, name := range slices.Sorted(maps.Keys(j.nodes)) {
 		if j.nodes[name].unexpected {
