@@ -272,7 +272,21 @@ func (j *judge) warn(visits []visit) {
 	}
 	if len(unexpected) > 0 {
 		j.doc.Warnings = append(j.doc.Warnings, fmt.Sprintf("not in --expect, and so not judged: %s", named(unexpected)))
+		if forms := otherForms(j.silent(), unexpected); len(forms) > 0 {
+			j.doc.Warnings = append(j.doc.Warnings, "--expect seems to have other forms of these names: "+named(forms)+
+				". Give the names that the folders of the visits have")
+		}
 	}
+}
+
+// silent returns the expected nodes that never reported.
+func (j *judge) silent() (names []string) {
+	for _, name := range j.Expect {
+		if n := j.nodes[name]; n == nil || n.visits == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // units returns how the measures of a class are given whose names are not all in the battery: in the unit and direction that most of its
@@ -608,10 +622,8 @@ func (j *judge) list() {
 		}
 		j.doc.Classes = append(j.doc.Classes, c)
 	}
-	for _, name := range j.Expect {
-		if j.nodes[name] == nil {
-			j.nodes[name] = &nodeState{}
-		}
+	for _, name := range j.silent() {
+		j.nodes[name] = &nodeState{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.nodes)) {
 		n := j.nodes[name]
