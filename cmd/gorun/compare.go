@@ -43,7 +43,8 @@ func newCompare(e env) *cobra.Command {
 			"effect you want, or --force is given. CPUs on machines that are laid out differently are matched by their\n" +
 			"relation (same-core, cross-node), not by number. One journal alone is judged again.\n\n" +
 			"Runs drift apart by themselves, and a single run of each does not show how far: only a large difference can be\n" +
-			fmt.Sprintf("found then. Runs of A and B in turn, at least %d of each, find smaller ones.", stats.FewestPairs),
+			fmt.Sprintf("found then. Runs of A and B in turn, at least %d of each, find smaller ones. A run counts once, also if\n", stats.FewestPairs) +
+			"several files hold it.",
 		Example: "  gorun compare before.jsonl after.jsonl --across kernel\n" +
 			"  gorun compare before.jsonl after.jsonl --fail-on slower\n" +
 			"  gorun compare a1.jsonl b1.jsonl a2.jsonl b2.jsonl a3.jsonl b3.jsonl a4.jsonl b4.jsonl\n" +
@@ -109,6 +110,10 @@ func runCompare(ctx context.Context, o *compareOptions) error {
 	if len(sides) == 1 {
 		return o.judge(sides[0])
 	}
+	sides, again, err := matrix.Distinct(sides)
+	if err != nil {
+		return err
+	}
 	if o.format == "benchfmt" {
 		return render.Views(views).BenchfmtPair(o.env.Stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 	}
@@ -118,6 +123,9 @@ func runCompare(ctx context.Context, o *compareOptions) error {
 		return err
 	}
 	comparison.Tool = tool()
+	if again != nil {
+		comparison.Warnings = append(comparison.Warnings, *again)
+	}
 	if len(o.failOn) > 0 {
 		if err := o.failOn.Check(sides[0].Run); err != nil {
 			return err

@@ -77,7 +77,7 @@ var flagBases = []string{
 	"matrix exec --nice=1,2 -- true",
 	"ab -- true false",
 	"live --vary=nice=0,5 --metric=process:cpu",
-	"topo", "doctor", "compare -- run.jsonl run.jsonl", "compare -- run.jsonl", "report --out=page.html -- run.jsonl",
+	"topo", "doctor", "compare -- before.jsonl after.jsonl", "compare -- run.jsonl", "report --out=page.html -- run.jsonl",
 	"fleet judge -- visits",
 }
 
@@ -187,6 +187,8 @@ func readyBases(t testing.TB) (bases []flagBase, dir string) {
 	require.NoError(t, err)
 	archive, err := txtar.ParseFile(root + "/runs/matrix.txtar")
 	require.NoError(t, err)
+	pair, err := txtar.ParseFile(root + "/runs/compare.txtar")
+	require.NoError(t, err)
 	fleet, err := txtar.ParseFile(root + "/fleet/slurm-healthy.txtar")
 	require.NoError(t, err)
 	visits, err := txtar.FS(fleet)
@@ -194,7 +196,8 @@ func readyBases(t testing.TB) (bases []flagBase, dir string) {
 	dir = t.TempDir()
 	require.NoError(t, os.CopyFS(dir+"/visits", visits))
 	for name, text := range map[string]string{
-		"run.jsonl": string(archive.Files[0].Data), "empty": "", "deep": strings.Repeat("[", 60_000),
+		"run.jsonl": string(archive.Files[0].Data), "before.jsonl": string(pair.Files[0].Data), "after.jsonl": string(pair.Files[1].Data),
+		"empty": "", "deep": strings.Repeat("[", 60_000),
 		"values": "experiment: primes\nflags: {workers: [" + numbers(9_000, ",") + "]}\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +11,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/fleet"
 	"gorun/internal/hint"
-	"gorun/internal/input"
 	"gorun/internal/output"
 	"gorun/internal/report"
 	"gorun/internal/run"
@@ -60,8 +56,8 @@ func newFleetJudge(e env) *cobra.Command {
 	flags.Var(&o.fdr, "fdr", "the share of false names among all names, at most and on average")
 	flags.DurationVar(&o.slot, "slot", time.Hour, "nodes that are visited in the same slot of time are compared")
 	flags.StringVar(&o.since, "since", "", "leave out visits before this `time`: 2026-11-27, 2026-11-27T06:00:00Z, or 168h for the last week")
-	flags.StringVar(&o.expect, "expect", "", "a `file` with the names of all nodes, a line each: those that never reported are\n"+
-		"listed, and any other is not judged")
+	flags.StringVar(&o.expect, "expect", "", "a `file` with the names of all nodes, or a list of names such as n[01-13],login1: those\n"+
+		"that never reported are listed, and any other is not judged")
 	flags.StringVar(&o.settled, "settled", "", "a `file` that remembers which visits were judged: a visit that arrives later changes\n"+
 		"the result of its own node alone")
 	flags.StringVar(&o.format, "format", fleet.Formats()[0], run.FormatUsage(fleet.Formats()))
@@ -81,8 +77,12 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 	if options.Since, err = parseSince(o.since, options.Now); err != nil {
 		return hint.Flag("since", o.since, err)
 	}
-	if options.Expect, err = o.readNames(ctx); err != nil {
-		return hint.Flag("expect", o.expect, err)
+	if o.expect != "" {
+		files := o.env.Files()
+		files.Stdin = os.Stdin
+		if options.Expect, err = fleet.ReadExpect(ctx, files, o.expect); err != nil {
+			return hint.Flag("expect", o.expect, err)
+		}
 	}
 	if o.settled != "" {
 		if options.Settled, err = fleet.ReadSettled(ctx, o.env.Files(), o.settled, o.slot); err != nil {
@@ -118,13 +118,9 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 
 // judgeHosts judges journals of one matrix from many hosts.
 func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, journals *fleet.Journals) error {
-	runs := make([]fleet.HostRun, len(journals.Files))
-	for i, file := range journals.Files {
-		in, err := report.Read(ctx, o.env.Files(), file, views)
-		if err != nil {
-			return err
-		}
-		runs[i] = fleet.HostRun{File: in.File, Run: in.Run, Ended: in.Ended}
+	runs, err := report.ReadAll(ctx, o.env.Files(), journals.Files, views)
+	if err != nil {
+		return err
 	}
 	h, err := fleet.JudgeHosts(runs)
 	if err != nil {
@@ -149,26 +145,4 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, errors.New("give a date (2026-11-27), a time (2026-11-27T06:00:00Z) or how long ago it is (168h)")
-}
-
-// readNames reads the names of nodes, a line each; node/NAME, as kubectl writes it, is NAME.
-func (o *fleetJudgeOptions) readNames(ctx context.Context) (names []string, err error) {
-	if o.expect == "" {
-		return nil, nil
-	}
-	files := o.env.Files()
-	files.Stdin = os.Stdin
-	file, err := files.Open(ctx, o.expect, input.List)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		if name := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "node/"); name != "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), lines.Err()
 }

@@ -11,6 +11,7 @@ import (
 	"gorun/internal/journal"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
+	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
@@ -82,6 +83,7 @@ func verify(ctx context.Context, e env, files []string) error {
 	}
 	var wrong int
 	var way string
+	first := map[result.Identity]string{} // the file that holds a run
 	for _, file := range files {
 		recording, err := journal.Read(ctx, e.Files(), file, render.Views(views).Known)
 		if ctx.Err() != nil {
@@ -90,6 +92,11 @@ func verify(ctx context.Context, e env, files []string) error {
 		var line string
 		if err == nil {
 			line = file + ": " + described(recording)
+			if before, found := first[recording.Run.Identity()]; found {
+				line += "; the same run as in " + before
+			} else {
+				first[recording.Run.Identity()] = file
+			}
 		} else {
 			line = err.Error()
 			wrong, way = wrong+1, cmp.Or(way, hint.Of(err))

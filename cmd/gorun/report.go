@@ -133,11 +133,9 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 	if err := o.someFiles(); err != nil {
 		return err
 	}
-	inputs := make([]report.Input, len(o.files))
-	for i, file := range o.files {
-		if inputs[i], err = report.Read(ctx, o.env.Files(), file, views); err != nil {
-			return err
-		}
+	inputs, err := report.ReadAll(ctx, o.env.Files(), o.files, views)
+	if err != nil {
+		return err
 	}
 	return page.Write(func(w io.Writer) error { return report.Write(w, inputs, o.options()) })
 }

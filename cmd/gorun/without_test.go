@@ -94,7 +94,7 @@ func conditions() (all []condition) {
 var commandsTried = []struct{ name, args string }{
 	{"topo", "topo --format json"},
 	{"doctor", "doctor --format json"},
-	{"compare", "compare $RUN $RUN"},
+	{"compare", "compare $RUN"},
 	{"report", "report --out $DIR/page.html $RUN"},
 	{"journal verify", "journal verify $RUN"},
 	{"primes", "primes $PRIMES"},

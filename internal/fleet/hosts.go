@@ -8,21 +8,16 @@ import (
 	"math"
 	"slices"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/render/view"
+	"gorun/internal/report"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 	"gorun/internal/stats"
 	"gorun/internal/units"
 )
-
-// HostRun is a judged run of one host, and the file that it was read from.
-type HostRun struct {
-	File  string
-	Run   *result.Run
-	Ended bool // false: in progress, or killed
-}
 
 // Hosts is what many hosts say about the cells of one matrix; it is the JSON document.
 type Hosts struct {
@@ -119,7 +114,7 @@ type HostValue struct {
 
 // JudgeHosts counts what the hosts say about each cell. It returns an error for runs that are not of one matrix. Of a host with
 // several runs the last counts: two would be one witness, heard twice.
-func JudgeHosts(runs []HostRun) (*Hosts, error) {
+func JudgeHosts(runs []report.Input) (*Hosts, error) {
 	h := &Hosts{Schema: result.Schema, Disagree: []Disagreement{}, Conditions: []HostCondition{}, Warned: []string{}}
 	for _, in := range runs {
 		if err := judged(in); err != nil {
@@ -130,6 +125,13 @@ func JudgeHosts(runs []HostRun) (*Hosts, error) {
 	if len(h.Hosts) == 0 {
 		return nil, errors.New("there is no run to judge")
 	}
+	seen := boots{}
+	for _, host := range h.Hosts {
+		if cpus, err := cpuset.Parse(host.run.Host.Allowed); err == nil {
+			seen.add(host.Name, host.run.Host.BootID, cpus)
+		}
+	}
+	h.Warned = append(h.Warned, seen.warnings()...)
 	// The run with the most cells says how the others must be.
 	first := slices.MaxFunc(h.Hosts, func(a, b JudgedHost) int { return cmp.Compare(len(a.run.Cells), len(b.run.Cells)) })
 	m := first.run.Matrix
@@ -152,7 +154,7 @@ func JudgeHosts(runs []HostRun) (*Hosts, error) {
 }
 
 // judged returns an error unless a run has verdicts.
-func judged(in HostRun) error {
+func judged(in report.Input) error {
 	const measure = "measure with gorun matrix --out, or gorun exec --placements --out"
 	switch m := in.Run.Matrix; {
 	case m == nil:
@@ -164,13 +166,14 @@ func judged(in HostRun) error {
 }
 
 // latest returns the last run of each host, by the hosts' names.
-func (h *Hosts) latest(runs []HostRun) (hosts []JudgedHost) {
-	name := func(in HostRun) string { return cmp.Or(in.Run.Host.Hostname, in.File) }
-	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b HostRun) int {
+func (h *Hosts) latest(runs []report.Input) (hosts []JudgedHost) {
+	name := func(in report.Input) string { return cmp.Or(in.Run.Host.Hostname, in.File) }
+	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b report.Input) int {
 		return cmp.Or(cmp.Compare(name(a), name(b)), cmp.Compare(a.Run.Started, b.Run.Started))
 	})
-	var earlier, open []string
+	var earlier, open, also []string
 	for i, in := range runs {
+		also = append(also, in.Also...)
 		if i+1 < len(runs) && name(runs[i+1]) == name(in) {
 			earlier = append(earlier, in.File)
 			continue
@@ -188,6 +191,10 @@ func (h *Hosts) latest(runs []HostRun) (hosts []JudgedHost) {
 	if len(earlier) > 0 {
 		h.Warned = append(h.Warned, fmt.Sprintf("%s not counted, since a later run has the same hostname: %s",
 			amount(len(earlier), "run is", "runs are"), view.Names(earlier)))
+	}
+	if len(also) > 0 {
+		h.Warned = append(h.Warned, fmt.Sprintf("%s the run of another file, which counts once: %s", amount(len(also), "file holds", "files hold"),
+			view.Names(also)))
 	}
 	if len(open) > 0 {
 		h.Warned = append(h.Warned, fmt.Sprintf("%s not complete, and %s for what was measured so far: %s",

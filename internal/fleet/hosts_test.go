@@ -25,6 +25,7 @@ import (
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
+	"gorun/internal/report"
 	"gorun/internal/result"
 )
 
@@ -44,7 +45,7 @@ func recordedRun(t testing.TB, name string) *result.Run {
 }
 
 // onHost returns a copy of a run as that of another host, without samples. It lacks the cells with these values of a flag.
-func onHost(t testing.TB, recorded *result.Run, name string, without ...string) HostRun {
+func onHost(t testing.TB, recorded *result.Run, name string, without ...string) report.Input {
 	t.Helper()
 	text, err := json.Marshal(recorded.Header())
 	require.NoError(t, err)
@@ -52,7 +53,7 @@ func onHost(t testing.TB, recorded *result.Run, name string, without ...string) 
 	require.NoError(t, json.Unmarshal(text, run))
 	run.Host.Hostname, run.Host.BootID, run.Host.Governor = name, "boot of "+name, "performance"
 	run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool { return slices.Contains(without, c.Flags["placement"]) })
-	return HostRun{File: name + ".jsonl", Run: run, Ended: true}
+	return report.Input{File: name + ".jsonl", Run: run, Ended: true}
 }
 
 func judgingOf(t testing.TB, run *result.Run) *matrix.Judging {
@@ -64,7 +65,7 @@ func judgingOf(t testing.TB, run *result.Run) *matrix.Judging {
 }
 
 // scaled gives a host the samples of the recorded run, with those of one cell multiplied by a factor, and the verdicts on them.
-func scaled(t testing.TB, recorded *result.Run, in HostRun, cell int, factor float64) HostRun {
+func scaled(t testing.TB, recorded *result.Run, in report.Input, cell int, factor float64) report.Input {
 	t.Helper()
 	judging := judgingOf(t, in.Run)
 	for _, s := range recorded.Samples {
@@ -81,9 +82,9 @@ func scaled(t testing.TB, recorded *result.Run, in HostRun, cell int, factor flo
 // played gives a host new samples, in this number of rounds, and the verdicts on them. They are copies of recorded samples with other
 // times, which scatter by 1%: ratios has the ratios of the cells to the baseline, 1 where a cell is not in it. spoil changes the samples
 // of a placement.
-func played(t testing.TB, recorded *result.Run, in HostRun, rounds int, ratios map[string]float64,
+func played(t testing.TB, recorded *result.Run, in report.Input, rounds int, ratios map[string]float64,
 	spoil ...func(s *result.Sample, placement string),
-) HostRun {
+) report.Input {
 	t.Helper()
 	run := in.Run
 	run.Matrix.Rounds, run.Matrix.Order.First, run.Seed = rounds, nil, crc64.Checksum([]byte(run.Host.Hostname), crc64.MakeTable(crc64.ISO))
@@ -110,7 +111,7 @@ func played(t testing.TB, recorded *result.Run, in HostRun, rounds int, ratios m
 	return in
 }
 
-func judgeHosts(t testing.TB, runs ...HostRun) *Hosts {
+func judgeHosts(t testing.TB, runs ...report.Input) *Hosts {
 	t.Helper()
 	h, err := JudgeHosts(runs)
 	require.NoError(t, err)
@@ -159,7 +160,7 @@ func placementsBut(kept ...string) []string {
 func TestHostsDisagree(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-placements")
-	var runs []HostRun
+	var runs []report.Input
 	for i := 6; i > 0; i-- { // in any order
 		name := fmt.Sprintf("n%d", i)
 		in := onHost(t, recorded, name, placementsBut("one-cpu", "one-llc", "spread-nodes", "node-remote")...)
@@ -228,11 +229,11 @@ func TestHostsDisagree(t *testing.T) {
 func TestHostsWithoutADifference(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-placements")
-	host := func(name string, ratio float64) HostRun {
+	host := func(name string, ratio float64) report.Input {
 		in := onHost(t, recorded, name, placementsBut("one-llc")...)
 		return played(t, recorded, in, playedRounds, map[string]float64{"one-llc": ratio})
 	}
-	runs := []HostRun{host("a", 0.9), host("b", 0.9), host("c", 0.9)}
+	runs := []report.Input{host("a", 0.9), host("b", 0.9), host("c", 0.9)}
 	h := judgeHosts(t, runs...)
 	assert.Empty(t, h.Disagree)
 	assert.Empty(t, h.Conditions)
@@ -290,7 +291,7 @@ func TestHostsWithoutACell(t *testing.T) {
 func TestHostsOfOtherTopologies(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "matrix")
-	host := func(name, topology string, lists ...string) HostRun {
+	host := func(name, topology string, lists ...string) report.Input {
 		in := onHost(t, recorded, name)
 		in.Run.Host.Topology = topology
 		for i, list := range lists {
@@ -317,7 +318,7 @@ func TestHostsWithoutAnInterval(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-placements")
 	ratios := map[string]float64{"one-llc": 0.8}
-	host := func(name string, rounds int, spoil func(*result.Sample, string)) HostRun {
+	host := func(name string, rounds int, spoil func(*result.Sample, string)) report.Input {
 		return played(t, recorded, onHost(t, recorded, name, placementsBut("one-llc")...), rounds, ratios, spoil)
 	}
 	steal := func(s *result.Sample, placement string) {
@@ -344,24 +345,30 @@ func TestHostsWithoutAnInterval(t *testing.T) {
 	assert.Equal(t, "one-llc against unbound: undecided on both hosts\n", hostsAnswer(h))
 }
 
-// Of two runs of a host, the later counts.
+// Of two runs of a host, the later counts. One machine under two names is two hosts, and is warned of.
 func TestHostsTwice(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-placements")
-	host := func(name, file, started string, ratio float64) HostRun {
+	host := func(name, file, started string, ratio float64) report.Input {
 		in := onHost(t, recorded, name, placementsBut("one-llc")...)
 		in.File, in.Run.Started = file, started
 		return played(t, recorded, in, playedRounds, map[string]float64{"one-llc": ratio})
 	}
 	late := host("a", "new.jsonl", "2026-11-24T00:00:00Z", 0.8)
 	late.Ended = false
-	h := judgeHosts(t, late, host("a", "old.jsonl", "2026-11-23T00:00:00Z", 1.2), host("b", "b.jsonl", "2026-11-23T00:00:00Z", 0.8))
+	late.Also = []string{"copy.jsonl", "early.jsonl"}
+	other := host("a.c.org", "b.jsonl", "2026-11-23T00:00:00Z", 0.8)
+	other.Run.Host.BootID = late.Run.Host.BootID
+	h := judgeHosts(t, late, host("a", "old.jsonl", "2026-11-23T00:00:00Z", 1.2), other)
 	require.Len(t, h.Hosts, 2)
 	assert.Equal(t, "new.jsonl", h.Hosts[0].File)
 	assert.Equal(t, 2, h.Cells[0].Faster)
 	assert.Equal(t, []string{
 		"1 run is not counted, since a later run has the same hostname: old.jsonl",
+		"2 files hold the run of another file, which counts once: copy.jsonl, early.jsonl",
 		"1 run is not complete, and counts for what was measured so far: a",
+		"a, a.c.org report the same boot of one machine and the same CPUs: the machine has several names, and is compared with itself, or one of " +
+			"them reports what is another's",
 	}, h.warnings())
 }
 
@@ -400,19 +407,19 @@ func TestHostsDoNotFit(t *testing.T) {
 	} {
 		other := onHost(t, recorded, "b")
 		change(other.Run)
-		_, err := JudgeHosts([]HostRun{measured, other})
+		_, err := JudgeHosts([]report.Input{measured, other})
 		assert.EqualError(t, err, "a.jsonl and b.jsonl are not of one matrix: "+want)
 	}
 	other := onHost(t, recorded, "b")
 	other.Run.Matrix.Order.Design = result.Rows
-	_, err := JudgeHosts([]HostRun{measured, other})
+	_, err := JudgeHosts([]report.Input{measured, other})
 	assert.EqualError(t, err, "b.jsonl has all samples of a row after each other: its cells are not compared")
 	other.Run.Matrix = nil
-	_, err = JudgeHosts([]HostRun{measured, other})
+	_, err = JudgeHosts([]report.Input{measured, other})
 	assert.EqualError(t, err, "b.jsonl is not a matrix: its cells are not compared")
 	assert.Contains(t, hint.Of(err), "gorun exec --placements")
 	other = onHost(t, recorded, "b", placementsBut()...)
-	_, err = JudgeHosts([]HostRun{other})
+	_, err = JudgeHosts([]report.Input{other})
 	assert.EqualError(t, err, "b.jsonl compares no cells: it has only the baseline")
 	_, err = JudgeHosts(nil)
 	assert.EqualError(t, err, "there is no run to judge")
@@ -450,7 +457,7 @@ func TestHostsOfAMatrix(t *testing.T) {
 func TestHostsOfAMetric(t *testing.T) {
 	t.Parallel()
 	recorded := recordedRun(t, "exec-metric")
-	host := func(name string, score int) HostRun {
+	host := func(name string, score int) report.Input {
 		of := *recorded
 		of.Samples = slices.Clone(of.Samples)
 		for i, s := range of.Samples {
@@ -472,7 +479,7 @@ func TestManyHosts(t *testing.T) {
 	recorded := recordedRun(t, "exec-placements")
 	like := played(t, recorded, onHost(t, recorded, "a"), playedRounds, map[string]float64{"one-llc": 0.8, "one-cpu": 2})
 	odd := played(t, recorded, onHost(t, recorded, "b"), playedRounds, map[string]float64{"one-llc": 1.2, "one-cpu": 2})
-	var runs []HostRun
+	var runs []report.Input
 	for i := range 200 {
 		run := *like.Run
 		if i%20 == 7 {
@@ -481,7 +488,7 @@ func TestManyHosts(t *testing.T) {
 		}
 		run.Host.Hostname = fmt.Sprintf("n%03d", i)
 		run.Host.CommandLine = "console=ttyS0 root=UUID=" + run.Host.Hostname
-		runs = append(runs, HostRun{File: run.Host.Hostname, Run: &run, Ended: true})
+		runs = append(runs, report.Input{File: run.Host.Hostname, Run: &run, Ended: true})
 	}
 	h := judgeHosts(t, runs...)
 	page := hostsPage(h)

@@ -124,7 +124,8 @@ func judgeRead(visits []visit, warnings []string, o Options) *Judgement {
 	return &j.doc
 }
 
-// withoutCopies returns each visit of a folder once: a file may have been collected while the visit lasted, and again after it.
+// withoutCopies returns each visit of a folder once: a file may have been collected while the visit lasted, and again after it. The file
+// with the most of it counts; of equal ones, the first that was written, since a later time is that of the copying.
 func withoutCopies(visits []visit) (once []visit, copies int) {
 	type identity struct {
 		node, boot string
@@ -136,11 +137,17 @@ func withoutCopies(visits []visit) (once []visit, copies int) {
 		switch at, before := seen[is]; {
 		case !before:
 			seen[is], once = len(once), append(once, v)
-		case once[at].cut && !v.cut:
+		case moreOf(v, once[at]) > 0:
 			once[at] = v
 		}
 	}
 	return once, len(visits) - len(once)
+}
+
+// moreOf compares how much two files have of one visit.
+func moreOf(a, b visit) int {
+	ended := map[bool]int{false: 1}
+	return cmp.Or(ended[a.cut]-ended[b.cut], len(a.figures)-len(b.figures), b.modified.Compare(a.modified))
 }
 
 // choose keeps the visits that count, and counts the others.
@@ -218,29 +225,33 @@ func overlaps(visits []visit) map[string]bool {
 	return found
 }
 
-// sameBoot returns the nodes that have a boot and CPUs in common, a list for each boot.
-func sameBoot(visits []visit) (all [][]string) {
-	cpus := map[string]map[string]cpuset.Set{} // by boot, by node
-	for i := range visits {
-		v := &visits[i]
-		boot := v.on.host.BootID
-		if boot == "" {
-			continue
-		}
-		if cpus[boot] == nil {
-			cpus[boot] = map[string]cpuset.Set{}
-		}
-		cpus[boot][v.node] = cpus[boot][v.node].Union(v.on.cpus)
+// boots are the CPUs that each node has in a boot of a machine: by boot, by node.
+type boots map[string]map[string]cpuset.Set
+
+func (b boots) add(node, boot string, cpus cpuset.Set) {
+	if boot == "" {
+		return
 	}
-	for _, boot := range slices.Sorted(maps.Keys(cpus)) {
-		var taken cpuset.Set
-		shares := false
-		for _, of := range cpus[boot] {
-			shares = shares || !taken.Intersect(of).Empty()
+	if b[boot] == nil {
+		b[boot] = map[string]cpuset.Set{}
+	}
+	b[boot][node] = b[boot][node].Union(cpus)
+}
+
+// warnings names the nodes that have a boot and CPUs in common. None of them is silenced, and they are not joined: anyone can copy what
+// another node reports.
+func (b boots) warnings() (all []string) {
+	for _, boot := range slices.Sorted(maps.Keys(b)) {
+		var taken, shared cpuset.Set
+		for _, of := range b[boot] {
+			shared = shared.Union(taken.Intersect(of))
 			taken = taken.Union(of)
 		}
-		if shares {
-			all = append(all, slices.Sorted(maps.Keys(cpus[boot])))
+		nodes := slices.Sorted(maps.Keys(b[boot]))
+		nodes = slices.DeleteFunc(nodes, func(node string) bool { return shared.Intersect(b[boot][node]).Empty() })
+		if len(nodes) > 0 {
+			all = append(all, fmt.Sprintf("%s report the same boot of one machine and the same CPUs: the machine has several names, and is "+
+				"compared with itself, or one of them reports what is another's", named(nodes)))
 		}
 	}
 	return all
@@ -248,10 +259,11 @@ func sameBoot(visits []visit) (all [][]string) {
 
 // warn warns of nodes that are not as the others say.
 func (j *judge) warn(visits []visit) {
-	for _, nodes := range sameBoot(visits) {
-		j.doc.Warnings = append(j.doc.Warnings, fmt.Sprintf("%s report the same boot of one machine and the same CPUs: they share a machine, or "+
-			"one of them reports what is another's", named(nodes)))
+	seen := boots{}
+	for i := range visits {
+		seen.add(visits[i].node, visits[i].on.host.BootID, visits[i].on.cpus)
 	}
+	j.doc.Warnings = append(j.doc.Warnings, seen.warnings()...)
 	var unexpected []string
 	for _, name := range slices.Sorted(maps.Keys(j.nodes)) {
 		if j.nodes[name].unexpected {
@@ -260,7 +272,21 @@ func (j *judge) warn(visits []visit) {
 	}
 	if len(unexpected) > 0 {
 		j.doc.Warnings = append(j.doc.Warnings, fmt.Sprintf("not in --expect, and so not judged: %s", named(unexpected)))
+		if forms := otherForms(j.silent(), unexpected); len(forms) > 0 {
+			j.doc.Warnings = append(j.doc.Warnings, "--expect seems to have other forms of these names: "+named(forms)+
+				". Give the names that the folders of the visits have")
+		}
 	}
+}
+
+// silent returns the expected nodes that never reported.
+func (j *judge) silent() (names []string) {
+	for _, name := range j.Expect {
+		if n := j.nodes[name]; n == nil || n.visits == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // units returns how the measures of a class are given whose names are not all in the battery: in the unit and direction that most of its
@@ -596,10 +622,8 @@ func (j *judge) list() {
 		}
 		j.doc.Classes = append(j.doc.Classes, c)
 	}
-	for _, name := range j.Expect {
-		if j.nodes[name] == nil {
-			j.nodes[name] = &nodeState{}
-		}
+	for _, name := range j.silent() {
+		j.nodes[name] = &nodeState{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.nodes)) {
 		n := j.nodes[name]

@@ -349,11 +349,10 @@ func TestOddFiles(t *testing.T) {
 	for _, dir := range []string{dir, link} {
 		j := judgeDir(t, dir, options())
 		assert.Equal(t, Visits{Read: 8, Judged: 8}, j.Visits)
-		require.Len(t, j.Warnings, 4)
-		for i, name := range []string{"fifo", "n0", "zero"} {
-			assert.Equal(t, filepath.Join(dir, "n9", "boot", name+".jsonl")+" is left out: it is not a regular file", j.Warnings[i])
-		}
-		assert.Equal(t, filepath.Join(dir, "n9", "boot", "sparse.jsonl")+" is left out: it is larger than 1 MiB", j.Warnings[3])
+		assert.Equal(t, []string{
+			filepath.Join(dir, "n9", "boot", "fifo.jsonl") + " is left out: it is not a regular file; so are 2 other files of its folder",
+			filepath.Join(dir, "n9", "boot", "sparse.jsonl") + " is left out: it is larger than 1 MiB",
+		}, j.Warnings)
 	}
 	for _, file := range []string{"fifo.jsonl", "zero.jsonl"} { // as the only file, and named
 		_, journals, err := Judge(t.Context(), []string{filepath.Join(at, file)}, options())
@@ -386,7 +385,7 @@ func TestOverlappingVisits(t *testing.T) {
 	}
 }
 
-// A node that reports the boot of another silences neither: both are named in a warning, unless they have different CPUs.
+// A node that reports the boot of another silences neither: both are named in a warning, unless they have different CPUs, as n2 has.
 func TestSameBoot(t *testing.T) {
 	for cpus, warnings := range map[string]int{"0-7": 1, "8-15": 0} {
 		m := fleetOf(4, 3)
@@ -395,11 +394,13 @@ func TestSameBoot(t *testing.T) {
 			h := host(node)
 			if node == 1 {
 				h.Allowed = cpus
+			} else if node == 2 {
+				h.Allowed = "16-23"
 			}
 			return h
 		}
 		m.change = func(node, _ int, lines []Line) []Line {
-			if node < 2 {
+			if node < 3 {
 				lines[0].Visit.Host.BootID = "one machine"
 			}
 			return lines
@@ -408,23 +409,48 @@ func TestSameBoot(t *testing.T) {
 		assert.Equal(t, Visits{Read: 12, Judged: 12}, j.Visits, cpus)
 		require.Len(t, j.Warnings, warnings)
 		if warnings > 0 {
-			assert.Contains(t, j.Warnings[0], "n0, n1 report the same boot of one machine and the same CPUs")
+			assert.Equal(t, "n0, n1 report the same boot of one machine and the same CPUs: the machine has several names, and is compared with "+
+				"itself, or one of them reports what is another's", j.Warnings[0])
 		}
 	}
 }
 
-// A copy of a visit does not count, and silences nothing; of a visit that was copied while it lasted, the whole one counts.
+// A copy of a visit does not count, and silences nothing. Of several files of a visit, the fullest counts, and of equal ones that which
+// was written when the visit ended.
 func TestCopies(t *testing.T) {
-	dir := fleetOf(4, 3).write(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
-	require.NoError(t, err)
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
+	for name, c := range map[string]struct {
+		kept, copied int           // lines; 0: all
+		late         time.Duration // the copy was written so much later
+		cut          int
+	}{
+		"whole":                     {late: time.Hour},
+		"copied while it lasted":    {copied: 1, late: -time.Second},
+		"killed, and copied before": {kept: 2, copied: 1, late: -time.Second, cut: 3},
+	} {
+		dir := fleetOf(4, 3).write(t)
+		paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
 		require.NoError(t, err)
-		first, _, _ := strings.Cut(string(text), "\n")
-		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), "0"+filepath.Base(path)+partial), []byte(first+"\n"), 0o666))
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			write := func(path string, lines int, at time.Time) {
+				if lines > 0 {
+					path, text = path+partial, []byte(strings.Join(strings.SplitAfter(string(text), "\n")[:lines], ""))
+				}
+				require.NoError(t, os.WriteFile(path, text, 0o666))
+				require.NoError(t, os.Chtimes(path, at, at))
+			}
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(path))
+			write(path, c.kept, info.ModTime())
+			write(filepath.Join(filepath.Dir(path), "0"+filepath.Base(path)), c.copied, info.ModTime().Add(c.late))
+		}
+		j := judgeDir(t, dir, options())
+		assert.Equal(t, Visits{Read: 12, Judged: 12, Copies: 3, Cut: c.cut}, j.Visits, name)
+		assert.Empty(t, j.Clocks, name)
+		assert.NotEmpty(t, j.Nodes[1].Measures, name)
 	}
-	assert.Equal(t, Visits{Read: 12, Judged: 12, Copies: 3}, judgeDir(t, dir, options()).Visits)
 }
 
 // A killed visit lasted until its file was last written, which may seem to be a moment before it began: later ones on the same CPUs

@@ -96,8 +96,28 @@ type Journals struct {
 	Left  []string // warnings about what was left out
 }
 
+// leftOut has why files are left out, by the folder of a node in which they lie.
+type leftOut map[string][]string
+
+func (l leftOut) add(folder, path string, err error) {
+	l[folder] = append(l[folder], fmt.Sprintf("%s is left out: %v", path, err))
+}
+
+// warnings returns a warning for each folder.
+func (l leftOut) warnings() (all []string) {
+	for _, folder := range slices.Sorted(maps.Keys(l)) {
+		warning := l[folder][0]
+		if more := len(l[folder]) - 1; more > 0 {
+			warning += fmt.Sprintf("; so are %s of its folder", units.Things(more, "other file"))
+		}
+		all = append(all, warning)
+	}
+	return all
+}
+
 // find returns the files of visits and of journals below the paths, by name, and warnings about what it leaves out.
-func find(ctx context.Context, paths []string) (files []File, left []string, err error) {
+func find(ctx context.Context, paths []string) (files []File, warnings []string, err error) {
+	left := leftOut{}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -113,19 +133,24 @@ func find(ctx context.Context, paths []string) (files []File, left []string, err
 		}
 		dir := filepath.Clean(path) + string(filepath.Separator) // so that a link that the user names is followed
 		err = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+			at := strings.Split(strings.TrimPrefix(name, dir), string(filepath.Separator))
+			folder := filepath.Join(dir, at[0])
+			if len(at) == 1 && err == nil {
+				folder = dir
+			}
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case err != nil && name == dir:
 				return fmt.Errorf("%s: %w", path, bare(err))
 			case err != nil:
-				left = append(left, fmt.Sprintf("%s is left out: %v", name, bare(err)))
+				left.add(folder, name, bare(err))
 			case !strings.HasSuffix(name, ".jsonl") && !strings.HasSuffix(name, ".jsonl"+partial), entry.IsDir():
 			case !entry.Type().IsRegular():
-				left = append(left, fmt.Sprintf("%s is left out: %v", name, errNotRegular))
+				left.add(folder, name, errNotRegular)
 			default:
 				file := File{Path: name, found: true}
-				if at := strings.Split(strings.TrimPrefix(name, dir), string(filepath.Separator)); len(at) == 3 {
+				if len(at) == 3 {
 					file.node = at[0]
 				}
 				files = append(files, file)
@@ -136,15 +161,16 @@ func find(ctx context.Context, paths []string) (files []File, left []string, err
 			return nil, nil, err
 		}
 	}
+	warnings = left.warnings()
 	if len(files) == 0 {
 		err := fmt.Errorf("no visit is in %s", strings.Join(paths, ", "))
-		if len(left) > 0 {
-			err = fmt.Errorf("%w: %s", err, left[0])
+		if len(warnings) > 0 {
+			err = fmt.Errorf("%w: %s", err, warnings[0])
 		}
 		return nil, nil, hint.Usage(hint.With(err, makeVisits))
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), left, nil
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), warnings, nil
 }
 
 const makeVisits = "gorun fleet node --out DIR makes one; name DIR, or files of it"
@@ -210,23 +236,16 @@ func readVisits(ctx context.Context, files []File, now time.Time) (visits []visi
 			all[i], errs[i] = r.read(files[i], &room)
 		}
 	})
-	bad := map[string][]string{} // by folder
+	left := leftOut{}
 	for i, file := range files {
 		if errs[i] == nil {
 			visits = append(visits, all[i])
 			continue
 		}
-		bad[file.node] = append(bad[file.node], fmt.Sprintf("%s is left out: %v", file.Path, errs[i]))
-	}
-	for _, node := range slices.Sorted(maps.Keys(bad)) {
-		warning := bad[node][0]
-		if more := len(bad[node]) - 1; more > 0 {
-			warning += fmt.Sprintf("; so are %s of its folder", units.Things(more, "other file"))
-		}
-		warnings = append(warnings, warning)
+		left.add(file.node, file.Path, errs[i])
 	}
 	slices.SortStableFunc(visits, func(a, b visit) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.path, b.path)) })
-	return visits, warnings, r.begun.Load() > 0 && r.begun.Load() >= r.others.Load()
+	return visits, left.warnings(), r.begun.Load() > 0 && r.begun.Load() >= r.others.Load()
 }
 
 // together does something on each CPU.

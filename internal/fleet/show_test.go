@@ -14,6 +14,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
+	"gorun/internal/report"
 )
 
 // shown shows a judgement in a format.
@@ -157,7 +158,7 @@ func TestHostileDocuments(t *testing.T) {
 	require.NotEmpty(t, drawn.drawings())
 	rendertest.XML(t, term.Clean(drawn).drawings()[0].SVG)
 	run := recordedRun(t, "exec-placements")
-	hosts, err := JudgeHosts([]HostRun{onHost(t, run, "a"), onHost(t, run, "b"), onHost(t, run, "c")})
+	hosts, err := JudgeHosts([]report.Input{onHost(t, run, "a"), onHost(t, run, "b"), onHost(t, run, "c")})
 	require.NoError(t, err)
 	for name, d := range map[string]document{"all": soiled, "drawn": drawn, "hosts": rendertest.Soiled(t, hosts)} {
 		for _, format := range Formats() {

@@ -81,6 +81,9 @@ func CheckNode(name string) error {
 // nameRule says what isName allows.
 const nameRule = "has letters, digits and . _ : % - only, begins with neither . nor -, and is not ALL"
 
+// longestName is that of a file, in bytes.
+const longestName = 255
+
 // isName reports whether a text can be the name of a node. It names a folder, and is a word of lines that an administrator runs, in which
 // Slurm would take brackets, commas and ALL for many nodes, and kubectl a leading - for a flag.
 func isName(text string) bool {
@@ -88,7 +91,7 @@ func isName(text string) bool {
 	is := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(others, r)
 	}
-	return text != "" && len(text) <= 255 && text[0] != '.' && text[0] != '-' && !strings.EqualFold(text, "all") &&
+	return text != "" && len(text) <= longestName && text[0] != '.' && text[0] != '-' && !strings.EqualFold(text, "all") &&
 		strings.IndexFunc(text, func(r rune) bool { return !is(r) }) < 0
 }
 

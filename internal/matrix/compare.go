@@ -47,6 +47,43 @@ func Across() []string { return append(result.Conditions(), flagsDiffer) }
 // ErrDiffer means that two runs differ in more than the intended way.
 var ErrDiffer = errors.New("the two runs cannot be compared")
 
+// Distinct returns the pairs of A and B without those of which an earlier pair has a run, and a warning if there are such: a run that is
+// given again shows nothing new. It is an error if a run is one of A and of B.
+func Distinct(sides []Side) (once []Side, warning *result.Warning, err error) {
+	runs := make([]*result.Run, len(sides))
+	for i, side := range sides {
+		runs[i] = side.Run
+	}
+	counts, first := result.Once(runs), map[int]int{}
+	for i, n := range counts {
+		if before, found := first[n]; !found {
+			first[n] = i
+		} else if before%2 != i%2 {
+			return nil, nil, hint.With(fmt.Errorf("%w: %s and %s hold the same run, once as A and once as B", ErrDiffer, sides[before].File,
+				sides[i].File), "give two runs; of one journal alone, gorun compare shows the verdicts")
+		}
+	}
+	taken, again := map[int]bool{}, ""
+	for i := 0; i+1 < len(sides); i += 2 {
+		a, b := counts[i], counts[i+1]
+		if taken[a] || taken[b] {
+			again = cmp.Or(again, sides[i].File+" and "+sides[i+1].File)
+			continue
+		}
+		taken[a], taken[b] = true, true
+		once = append(once, sides[a], sides[b])
+	}
+	if again != "" {
+		warning = &result.Warning{
+			Code: result.SameRun,
+			Message: fmt.Sprintf("left out: %d of %d pairs, since a run of each is in an earlier pair; the first is %s", (len(sides)-len(once))/2,
+				len(sides)/2, again),
+			Hint: "measure again for each pair: a copy of a journal, or an earlier state of it, is the same run",
+		}
+	}
+	return once, warning, nil
+}
+
 // Compare compares two matrices cell by cell: B against A. across names the intended differences; for others, Compare
 // returns an error that wraps ErrDiffer and names them, or with force reports them in the result. More runs, of A and of B
 // in turn, show how much equal runs differ.

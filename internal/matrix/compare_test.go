@@ -424,3 +424,43 @@ func TestCompareInTurn(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "invalid: in B2: pinned elsewhere", got.Cells[1].Words)
 }
+
+// A pair counts if both of its runs are new. Capitals are longer states of the same run.
+func TestDistinct(t *testing.T) {
+	for given, c := range map[string]struct{ kept, warning, err string }{
+		"a b":             {kept: "a b"},
+		"a b c d":         {kept: "a b c d"},
+		"a b a b a b":     {kept: "a b", warning: "left out: 2 of 3 pairs, since a run of each is in an earlier pair; the first is a and b"},
+		"a b c b a d e f": {kept: "a b e f", warning: "left out: 2 of 4 pairs, since a run of each is in an earlier pair; the first is c and b"},
+		"a b c b c d":     {kept: "a b c d", warning: "left out: 1 of 3 pairs, since a run of each is in an earlier pair; the first is c and b"},
+		"a b A b":         {kept: "A b", warning: "left out: 1 of 2 pairs, since a run of each is in an earlier pair; the first is A and b"},
+		"a a":             {err: "a and a hold the same run, once as A and once as B"},
+		"a A":             {err: "a and A hold the same run, once as A and once as B"},
+		"a b c a":         {err: "a and a hold the same run, once as A and once as B"},
+	} {
+		var sides []matrix.Side
+		for _, file := range strings.Fields(given) {
+			run := &result.Run{Started: strings.ToLower(file), Samples: make([]result.Sample, 1)}
+			if run.Started != file {
+				run.Samples = make([]result.Sample, 2)
+			}
+			sides = append(sides, matrix.Side{File: file, Run: run})
+		}
+		once, warning, err := matrix.Distinct(sides)
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err, given)
+			continue
+		}
+		require.NoError(t, err, given)
+		var kept []string
+		for _, side := range once {
+			kept = append(kept, side.File)
+		}
+		assert.Equal(t, c.kept, strings.Join(kept, " "), given)
+		assert.Equal(t, c.warning != "", warning != nil, given)
+		if warning != nil {
+			assert.Equal(t, c.warning, warning.Message, given)
+			assert.Equal(t, result.SameRun, warning.Code)
+		}
+	}
+}

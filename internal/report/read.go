@@ -8,6 +8,7 @@ import (
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/render"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 )
 
@@ -15,12 +16,43 @@ import (
 type Input struct {
 	File  string
 	Run   *result.Run
-	Ended bool // false: in progress, or killed
+	Ended bool     // false: in progress, or killed
+	Also  []string // other files that hold the same run, or the beginning of it
 }
 
-// Read reads a journal, also of a run in progress, or a run that --format json printed. Its cells have the verdicts that follow
+// ReadAll reads runs. Of files that hold the same run, one is returned, which names the others, also in a warning.
+func ReadAll(ctx context.Context, files input.Opener, paths []string, views render.Views) (inputs []Input, err error) {
+	all, runs := make([]Input, len(paths)), make([]*result.Run, len(paths))
+	for i, path := range paths {
+		if all[i], err = read(ctx, files, path, views); err != nil {
+			return nil, err
+		}
+		runs[i] = all[i].Run
+	}
+	counts := result.Once(runs)
+	for i, n := range counts {
+		if i != n {
+			all[n].Also = append(all[n].Also, paths[i])
+		}
+	}
+	for i, n := range counts {
+		if i != n {
+			continue
+		}
+		if also := all[i].Also; len(also) > 0 {
+			runs[i].Warnings = append(runs[i].Warnings, result.Warning{
+				Code:    result.SameRun,
+				Message: "the same run is in other files too, and is shown once: " + view.Names(also),
+			})
+		}
+		inputs = append(inputs, all[i])
+	}
+	return inputs, nil
+}
+
+// read reads a journal, also of a run in progress, or a run that --format json printed. Its cells have the verdicts that follow
 // from its samples.
-func Read(ctx context.Context, files input.Opener, path string, views render.Views) (Input, error) {
+func read(ctx context.Context, files input.Opener, path string, views render.Views) (Input, error) {
 	recording, run, err := journal.ReadRun(ctx, files, path, views.Known)
 	if recording == nil {
 		return Input{File: path, Run: run, Ended: true}, err

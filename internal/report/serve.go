@@ -56,11 +56,9 @@ func (s *Served) current(ctx context.Context) ([]byte, error) {
 	if err != nil || version == s.version {
 		return s.page, err
 	}
-	inputs := make([]Input, len(s.files))
-	for i, file := range s.files {
-		if inputs[i], err = Read(ctx, input.Opener{}, file, s.options.Views); err != nil {
-			return nil, err
-		}
+	inputs, err := ReadAll(ctx, input.Opener{}, s.files, s.options.Views)
+	if err != nil {
+		return nil, err
 	}
 	var page bytes.Buffer
 	options := s.options

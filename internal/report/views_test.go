@@ -146,7 +146,7 @@ func readAs(journal string) (in Input, err error) {
 	if err := os.WriteFile(path, []byte(journal), 0o600); err != nil {
 		return in, err
 	}
-	in, err = Read(context.Background(), input.Opener{}, path, experiments)
+	in, err = read(context.Background(), input.Opener{}, path, experiments)
 	in.File = filepath.Base(path)
 	return in, err
 }

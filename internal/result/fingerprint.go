@@ -42,6 +42,37 @@ var conditions = []condition{
 	{"boot", func(r *Run) string { return r.Host.BootID }},
 }
 
+// Identity is what no two runs share. The copies of a run have it, as does a copy that was made before the run ended or was resumed.
+type Identity struct {
+	Experiment, Hostname, Boot, Started string
+	Seed                                uint64
+}
+
+// Identity returns the identity of a run.
+func (r *Run) Identity() Identity {
+	return Identity{r.Experiment, r.Host.Hostname, r.Host.BootID, r.Started, r.Seed}
+}
+
+// Once returns, for each of several runs, the index of the one that counts: of copies of a run, that with the most samples, and of these
+// a complete one.
+func Once(runs []*Run) []int {
+	counts := map[Identity]int{}
+	for i, run := range runs {
+		is := run.Identity()
+		before, found := counts[is]
+		if !found || cmp.Or(cmp.Compare(len(run.Samples), len(runs[before].Samples)), partial(runs[before])-partial(run)) > 0 {
+			counts[is] = i
+		}
+	}
+	of := make([]int, len(runs))
+	for i, run := range runs {
+		of[i] = counts[run.Identity()]
+	}
+	return of
+}
+
+func partial(r *Run) int { return map[bool]int{true: 1}[r.Partial] }
+
 // shortHash is the number of digits of a hash in reports: enough to distinguish a user's programs.
 const shortHash = 12
 

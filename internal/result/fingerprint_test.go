@@ -100,3 +100,33 @@ func TestConditions(t *testing.T) {
 		assert.Equal(t, i, slices.Index(names, name), "%s is there once", name)
 	}
 }
+
+// Of copies of a run, that with the most samples counts, and of these a complete one; what is told apart is another run.
+func TestOnce(t *testing.T) {
+	of := func(samples int, partial bool, changes ...func(*Run)) *Run {
+		r := known()
+		r.Experiment, r.Started, r.Seed, r.Samples, r.Partial = "exec", "2026-01-02T03:04:05.6Z", 7, make([]Sample, samples), partial
+		for _, change := range changes {
+			change(r)
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		runs []*Run
+		want []int
+	}{
+		"none":                {nil, []int{}},
+		"copies":              {[]*Run{of(2, false), of(2, false), of(2, false)}, []int{0, 0, 0}},
+		"resumed":             {[]*Run{of(1, true), of(2, false), of(1, true)}, []int{1, 1, 1}},
+		"a complete one":      {[]*Run{of(2, true), of(2, false)}, []int{1, 1}},
+		"the first complete":  {[]*Run{of(2, false), of(2, true)}, []int{0, 0}},
+		"another experiment":  {[]*Run{of(2, false), of(2, false, func(r *Run) { r.Experiment = "pair" })}, []int{0, 1}},
+		"another host":        {[]*Run{of(2, false), of(2, false, func(r *Run) { r.Host.Hostname = "right" })}, []int{0, 1}},
+		"another boot":        {[]*Run{of(2, false), of(2, false, func(r *Run) { r.Host.BootID = "b2" })}, []int{0, 1}},
+		"another time":        {[]*Run{of(2, false), of(2, false, func(r *Run) { r.Started = "2026-01-02T03:04:05.7Z" })}, []int{0, 1}},
+		"another seed":        {[]*Run{of(2, false), of(2, false, func(r *Run) { r.Seed = 8 })}, []int{0, 1}},
+		"its cells' verdicts": {[]*Run{of(2, false), of(2, false, func(r *Run) { r.Findings = []Finding{{}} })}, []int{0, 0}},
+	} {
+		assert.Equal(t, c.want, Once(c.runs), name)
+	}
+}

@@ -325,6 +325,9 @@ type Comparison struct {
 // FewRuns is the code of the warning that a comparison has too few runs to show how far runs drift apart by themselves.
 const FewRuns = "sessions"
 
+// SameRun is the code of the warning that several files hold one run, which counts once.
+const SameRun = "same-run"
+
 // Origin describes the run on one side of a comparison.
 type Origin struct {
 	File    string `json:"file"`

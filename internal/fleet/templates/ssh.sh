@@ -48,6 +48,7 @@ visit() {
 
 failed=0
 visits=''
+nodes=' '
 for host in "$@"; do
 	node=${host#*@}
 	case $host in -* | @* | *[!A-Za-z0-9@._:%-]*) node='' ;; esac
@@ -58,6 +59,13 @@ for host in "$@"; do
 		continue
 		;;
 	esac
+	case $nodes in
+	*" $node "*)
+		echo "$host: $node is named more than once, and visited once" >&2
+		continue
+		;;
+	esac
+	nodes="$nodes$node "
 	(
 		code=0
 		visit "$host" "$node" || code=1
