@@ -69,7 +69,7 @@ type Figures struct {
 	Revision   string             `json:"revision,omitempty" figure:",hidden,csv=3" is:"The revision of the benchmark."`
 	Procs      int                `json:"procs" figure:"count,csv=4" is:"GOMAXPROCS of the benchmark."`
 	Iterations int                `json:"iterations" figure:"number,csv=5,repeats" is:"The iterations of the benchmark in the sample."`
-	NS         float64            `json:"ns_per_op" figure:"ns,lower,csv=6,bench=ns/op" label:"ns/op" is:"The time of an iteration, in nanoseconds."`
+	NS         float64            `json:"ns_per_op,omitempty" figure:"ns,lower,csv=6,bench=ns/op" label:"ns/op" is:"The time of an iteration, in nanoseconds."`
 	Bytes      *float64           `json:"bytes_per_op,omitempty" figure:"B,lower,csv=7,bench=B/op" label:"B/op" is:"The memory that an iteration allocates."`
 	Allocs     *float64           `json:"allocs_per_op,omitempty" figure:"number,lower,csv=8,bench=allocs/op" label:"allocs/op" is:"How often an iteration allocates memory."`
 	Own        map[string]float64 `json:"own,omitempty" figure:",bench=KEY" is:"A figure that the benchmark reports itself."` // by unit: those of ReportMetric and SetBytes
@@ -126,7 +126,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 				Arguments: f.source.Own,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &s.Lines, Chosen: s.Chosen, Repeats: b.repeats,
-			Second: b.judged, CPUs: s.Described(m),
+			Second: b.judged, By: b.by, CPUs: s.Described(m),
 		})
 	}
 	r.Placement = s.String()
