@@ -26,7 +26,8 @@ func Of(source *Source) experiment.Experiment {
 			Args:  "[--base REVISION] [PACKAGES] [flags] [-- ARGUMENTS]",
 			Short: "Compare Go benchmarks of two revisions, or under several placements",
 			Long: "The test binaries of the work tree and of --base are built, and their benchmarks run in short pieces that take turns\n" +
-				"in a random order, each in its own revision's package folder. ns/op is judged; B/op and allocs/op are compared exactly.\n\n" +
+				"in a random order, each in its own revision's package folder. ns/op is judged, or a benchmark's own unit where it reports none; B/op and allocs/op\n" +
+				"are compared exactly.\n\n" +
 				"--base is a revision of git, which is checked out into a temporary folder, another folder with the same packages, or a\n" +
 				"test binary; PACKAGES is then the other binary. Without --base, give --placement or other flags several values:\n" +
 				"each benchmark is compared with itself in the first setting. The test binaries get the ARGUMENTS.",
