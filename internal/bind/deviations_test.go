@@ -75,7 +75,7 @@ func TestDeviations(t *testing.T) {
 
 	deviate(t, &run.Samples[0], 0, map[int]uint64{4: 2, 7: 1})
 	deviate(t, &run.Samples[2], 1, map[int]uint64{7: 1})
-	figures, err := matrix.Comparands(run.Matrix, nil)
+	figures, err := matrix.Comparands(run, nil)
 	require.NoError(t, err)
 	matrix.JudgePairs(run, figures)
 	assert.Equal(t, stats.Faster, run.Cells[Bound].Verdict.Kind)

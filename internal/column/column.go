@@ -151,6 +151,13 @@ func (l List) Find(name string) (Column, bool) {
 	return Column{}, false
 }
 
+// By returns the column by which a cell is judged in place of the run's.
+func (l List) By(of result.JudgedColumn) (Column, bool) {
+	c, found := l.Find(of.Column)
+	c.Label, c.Better, c.Unit = of.Label, Direction(of.Better), Printed(of.Label)
+	return c, found
+}
+
 // With returns the list with each of its columns changed.
 func (l List) With(change func(*Column)) List {
 	l = slices.Clone(l)

@@ -73,6 +73,7 @@ type Cell[C any] struct {
 	Program     string                 // that runs already, if a run must not continue with another one; "": any
 	Against     string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
 	Second      []result.JudgedColumn  // that this cell can have, of the second family
+	By          *result.JudgedColumn   // the deciding figure of this cell, in place of the experiment's; the same in its baseline
 }
 
 // Resolution is one combination of flags, resolved on a machine.
@@ -327,7 +328,7 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 		out.Cells = append(out.Cells, Cell[any]{
 			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
 			Unavailable: c.Unavailable, Chosen: c.Chosen, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
-			Second: c.Second,
+			Second: c.Second, By: c.By,
 		})
 	}
 	return out, err

@@ -26,7 +26,8 @@ func Of(source *Source) experiment.Experiment {
 			Args:  "[--base REVISION] [PACKAGES] [flags] [-- ARGUMENTS]",
 			Short: "Compare Go benchmarks of two revisions, or under several placements",
 			Long: "The test binaries of the work tree and of --base are built, and their benchmarks run in short pieces that take turns\n" +
-				"in a random order, each in its own revision's package folder. ns/op is judged; B/op and allocs/op are compared exactly.\n\n" +
+				"in a random order, each in its own revision's package folder. ns/op is judged, or a benchmark's own unit where it reports none; B/op and allocs/op\n" +
+				"are compared exactly.\n\n" +
 				"--base is a revision of git, which is checked out into a temporary folder, another folder with the same packages, or a\n" +
 				"test binary; PACKAGES is then the other binary. Without --base, give --placement or other flags several values:\n" +
 				"each benchmark is compared with itself in the first setting. The test binaries get the ARGUMENTS.",
@@ -69,7 +70,7 @@ type Figures struct {
 	Revision   string             `json:"revision,omitempty" figure:",hidden,csv=3" is:"The revision of the benchmark."`
 	Procs      int                `json:"procs" figure:"count,csv=4" is:"GOMAXPROCS of the benchmark."`
 	Iterations int                `json:"iterations" figure:"number,csv=5,repeats" is:"The iterations of the benchmark in the sample."`
-	NS         float64            `json:"ns_per_op" figure:"ns,lower,csv=6,bench=ns/op" label:"ns/op" is:"The time of an iteration, in nanoseconds."`
+	NS         float64            `json:"ns_per_op,omitempty" figure:"ns,lower,csv=6,bench=ns/op" label:"ns/op" is:"The time of an iteration, in nanoseconds."`
 	Bytes      *float64           `json:"bytes_per_op,omitempty" figure:"B,lower,csv=7,bench=B/op" label:"B/op" is:"The memory that an iteration allocates."`
 	Allocs     *float64           `json:"allocs_per_op,omitempty" figure:"number,lower,csv=8,bench=allocs/op" label:"allocs/op" is:"How often an iteration allocates memory."`
 	Own        map[string]float64 `json:"own,omitempty" figure:",bench=KEY" is:"A figure that the benchmark reports itself."` // by unit: those of ReportMetric and SetBytes
@@ -126,7 +127,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 				Arguments: f.source.Own,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &s.Lines, Chosen: s.Chosen, Repeats: b.repeats,
-			Second: b.judged, CPUs: s.Described(m),
+			Second: b.judged, By: b.by, CPUs: s.Described(m),
 		})
 	}
 	r.Placement = s.String()

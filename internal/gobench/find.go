@@ -33,9 +33,18 @@ func (s *Source) find(ctx context.Context) error {
 		}
 	}
 	for _, b := range all[len(all)-1] {
-		if slices.ContainsFunc(all[0], b.same) {
-			s.benchmarks = append(s.benchmarks, b)
+		i := slices.IndexFunc(all[0], b.same)
+		if i < 0 {
+			continue
 		}
+		if base := all[0][i]; base.unit() != b.unit() {
+			why := fmt.Sprintf("is judged by %s in %s and by %s in %s", base.unit(), s.sides[0].name, b.unit(), s.sides[len(all)-1].name)
+			for _, side := range s.sides {
+				s.lost = append(s.lost, loss{side.name, b.folder, b.pkg, b.name, why, false})
+			}
+			continue
+		}
+		s.benchmarks = append(s.benchmarks, b)
 	}
 	for i, of := range all {
 		var only []string
@@ -73,6 +82,14 @@ func (s *Source) nothing() error {
 // same reports whether both are the same benchmark, of any side.
 func (b benchmark) same(other benchmark) bool {
 	return b.folder == other.folder && b.name == other.name && b.procs == other.procs
+}
+
+// unit returns the unit by which the benchmark is judged, with the direction of one of its own.
+func (b benchmark) unit() string {
+	if b.by == nil {
+		return nsPerOp.Label
+	}
+	return b.by.Label + " (" + b.by.Better + " is better)"
 }
 
 // loss is a benchmark that a side cannot run.
@@ -244,7 +261,11 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 			}
 			skip = append(skip, exact(b.name))
 			for _, l := range b.lines {
-				row := benchmark{folder: folder, pkg: binary.pkg, name: b.name, judged: l.judged(o.Stdout)}
+				row := benchmark{folder: folder, pkg: binary.pkg, name: b.name}
+				if row.by, row.judged = l.judged(o.Stdout); row.by == nil && !l.timed() {
+					lose(b, l.lacking())
+					break
+				}
 				if s.cpu != "" {
 					row.procs = l.Procs
 				}
@@ -304,7 +325,11 @@ func (s *Source) pilot(ctx context.Context, piece time.Duration, iterations int,
 				continue
 			}
 			// Package testing runs for a fifth longer than the piece. A figure of ReportMetric need not be the time.
-			b.repeats = int(min(max(1, math.Round(piece.Seconds()*1e9/l.NS), float64(l.Iterations)/2), float64(l.Iterations)))
+			iterations := float64(l.Iterations) / 1.2
+			if l.timed() {
+				iterations = piece.Seconds() * 1e9 / l.NS
+			}
+			b.repeats = int(min(max(1, math.Round(iterations), float64(l.Iterations)/2), float64(l.Iterations)))
 			b.limit = patience + time.Duration(pieces*o.WallSeconds*float64(time.Second))
 		}
 		left = append(left, b)

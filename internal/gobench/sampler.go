@@ -125,15 +125,24 @@ type announced struct {
 	failed string    // how it ended without a result
 }
 
-// result returns the benchmark's last result, and why there is none that can be compared.
+// result returns the benchmark's last result, and why there is none that can be compared: it has neither a time nor an own figure.
 func (b *announced) result() (l Figures, lacking string) {
 	if len(b.lines) == 0 {
 		return l, cmp.Or(b.failed, "printed no result")
 	}
-	if l = b.lines[len(b.lines)-1]; l.NS > 0 && !math.IsInf(l.NS, 0) {
+	l = b.lines[len(b.lines)-1]
+	if l.timed() || len(l.Own) > 0 {
 		return l, ""
 	}
-	lacking = fmt.Sprintf("has %v ns/op, which has no ratio", l.NS)
+	return l, l.lacking()
+}
+
+// timed reports whether a result has a time. b.ReportMetric(0, "ns/op") takes it out.
+func (l Figures) timed() bool { return l.NS > 0 }
+
+// lacking says why a result cannot be compared.
+func (l Figures) lacking() string {
+	lacking := fmt.Sprintf("has %v ns/op, which has no ratio", l.NS)
 	var own []string
 	for _, unit := range slices.Sorted(maps.Keys(l.Own)) {
 		own = append(own, fmt.Sprintf("%v %s", l.Own[unit], unit))
@@ -141,12 +150,12 @@ func (b *announced) result() (l Figures, lacking string) {
 	if len(own) > 0 {
 		lacking += "; it reports " + strings.Join(own, ", ")
 	}
-	return l, lacking
+	return lacking
 }
 
 // forget drops a result of 0 ns/op, which testing may still print of a benchmark that panics, before the program ends.
 func (b *announced) forget() {
-	if _, lacking := b.result(); lacking != "" {
+	if l, _ := b.result(); !l.timed() {
 		b.lines = nil
 	}
 }
@@ -244,9 +253,9 @@ func parseLine(text string, all []*announced) (b *announced, l Figures, ok bool)
 			return b, l, false
 		}
 		switch unit := pair[1]; {
-		case unit == "ns/op":
+		case unit == "ns/op" && !math.IsInf(value, 0) && value > 0:
 			l.NS = value
-		case math.IsNaN(value) || math.IsInf(value, 0): // it is not known, and JSON has no word for it
+		case unit == "ns/op" || math.IsNaN(value) || math.IsInf(value, 0): // it is not known, and JSON has no word for it
 		case unit == "B/op":
 			l.Bytes = &value
 		case unit == "allocs/op":

@@ -1,9 +1,11 @@
 package gobench
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gorun/internal/launch"
 )
@@ -65,9 +67,17 @@ func TestPanicOutrunByItsResult(t *testing.T) {
 	o := launch.Outcome{Ending: launch.Ending{
 		ExitCode: 2, Stdout: []byte("BenchmarkPanic\nBenchmarkPanic-2 \t       1\t         0 ns/op\n"), Stderr: []byte("panic: boom\n"),
 	}}
-	_, err := only(o, "BenchmarkPanic")
-	assert.EqualError(t, err, "BenchmarkPanic ended with exit code 2: panic: boom")
+	printed := o.Stdout
+	for _, units := range []string{"", " \t 3 req/s\n"} {
+		o.Stdout = append(bytes.TrimSpace(printed), units...)
+		_, err := only(o, "BenchmarkPanic")
+		assert.EqualError(t, err, "BenchmarkPanic ended with exit code 2: panic: boom")
+	}
 	o.ExitCode = 0
+	l, err := only(o, "BenchmarkPanic")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"req/s": 3}, l.Own)
+	o.Stdout = printed
 	_, err = only(o, "BenchmarkPanic")
 	assert.EqualError(t, err, "BenchmarkPanic has 0 ns/op, which has no ratio")
 }

@@ -72,7 +72,8 @@ type benchmark struct {
 	procs   int // of --cpu; 0: it was not given
 	repeats int // in each sample
 	limit   time.Duration
-	judged  []result.JudgedColumn // of its own units
+	by      *result.JudgedColumn  // its own unit by which it is judged in place of ns/op; nil: it has ns/op
+	judged  []result.JudgedColumn // of its other own units
 }
 
 // workTree is the name of the side that is not the base.

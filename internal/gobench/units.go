@@ -15,8 +15,9 @@ import (
 // (golang.org/design/14313-benchmark-format).
 var declared = lazy.Regexp(`(?m)^Unit\s+(\S+)\s(?:.*\s)?better=(higher|lower)\b`)
 
-// judged returns the own figures of a result that can be judged: those with a known direction. output is that of the test binary.
-func (l Figures) judged(output []byte) (figures []result.JudgedColumn) {
+// judged returns the own figures of a result that can be judged: those with a known direction. The first of them, in the order of the
+// line, or else the throughput, takes the place of a time that the result does not have. output is that of the test binary.
+func (l Figures) judged(output []byte) (by *result.JudgedColumn, figures []result.JudgedColumn) {
 	better := map[string]string{}
 	for _, match := range declared().FindAllSubmatch(output, -1) {
 		better[string(match[1])] = string(match[2])
@@ -30,7 +31,16 @@ func (l Figures) judged(output []byte) (figures []result.JudgedColumn) {
 			figures = append(figures, result.JudgedColumn{Column: own.Name + "_" + unit, Label: unit, Better: direction})
 		}
 	}
-	return figures
+	first := slices.IndexFunc(figures, func(f result.JudgedColumn) bool { return l.Own[f.Label] > 0 })
+	switch {
+	case l.timed():
+	case first >= 0:
+		by = new(figures[first])
+		figures = slices.Delete(figures, first, first+1)
+	case l.Own[throughput] > 0:
+		by = &result.JudgedColumn{Column: own.Name + "_" + throughput, Label: throughput, Better: result.Higher}
+	}
+	return by, figures
 }
 
 // throughput is the unit of SetBytes, which package testing computes from the time.

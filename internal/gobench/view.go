@@ -105,8 +105,10 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 		if several(all) { // else the heading of the table says it
 			c.name += " (" + c.setting + ")"
 		}
-		if v := run.Cells[c.cell].Verdict; v != nil {
-			claims = append(claims, view.Claim{Name: c.name, Setting: c.setting, Verdict: *v})
+		if run.Cells[c.cell].Verdict != nil {
+			claim := view.ClaimOf(run, c.cell)
+			claim.Name, claim.Setting = c.name, c.setting
+			claims = append(claims, claim)
 		}
 	}
 	if len(claims) == 0 {
@@ -144,8 +146,12 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 			row.Values = append(row.Values, values...)
 			t.Rows = append(t.Rows, row)
 		}
-		add(of.name, of.setting, median(of.before, nsPerOp), median(of.after, nsPerOp), view.CellPhrases(run, of.cell, shape.Verbose))
+		by := decides(&run.Cells[of.cell])
+		add(of.name, of.setting, median(of.before, by), median(of.after, by), view.CellPhrases(run, of.cell, shape.Verbose))
 		for _, c := range own.Keys(slices.Concat(of.after, of.before)) {
+			if c.Name == by.Name {
+				continue
+			}
 			add("  "+c.Bench, "", median(of.before, c), median(of.after, c), table.Phrases{ownWords(run, of.cell, c, shape.Verbose)})
 		}
 		for _, c := range allocations {
@@ -171,14 +177,24 @@ func median(samples []result.Sample, c column.Column) table.Value {
 	return table.Number{X: spread.Median, Unit: spread.Unit}
 }
 
+// decides returns the figure by which a cell is judged.
+func decides(cell *result.Cell) column.Column {
+	if cell.By == nil {
+		return nsPerOp
+	}
+	c, _ := columns.By(*cell.By)
+	return c
+}
+
 // ownWords returns the verdict on such a figure of a cell, or why it has none.
 func ownWords(run *result.Run, cell int, c column.Column, verbose bool) table.Phrase {
 	if v, judged := run.Cells[cell].Verdicts[c.Name]; judged {
 		return table.Phrase{Text: view.VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)}
 	}
 	why := "not judged: no direction is known"
+	by := decides(&run.Cells[cell])
 	if c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.JudgedColumn) bool { return f.Column == c.Name }) {
-		why = "not judged: it follows from ns/op"
+		why = "not judged: it follows from " + by.Label
 	}
 	return table.Phrase{Text: why, Tone: table.Faint}
 }
@@ -259,7 +275,7 @@ func changes(run *result.Run) (findings []result.Finding) {
 // control, which is the baseline once more, has none.
 func benchLine(run *result.Run, s *result.Sample) (string, [][2]string, bool) {
 	f, ok := result.Typed[Figures](s)
-	if !ok || s.Quality.Verdict == result.Invalid || s.Partial || s.Slot != nil && s.Control || f.NS <= 0 {
+	if !ok || s.Quality.Verdict == result.Invalid || s.Partial || s.Slot != nil && s.Control || !f.timed() && len(f.Own) == 0 {
 		return "", nil, false
 	}
 	text := strings.TrimPrefix(f.Benchmark, "Benchmark")

@@ -65,7 +65,7 @@ func (c *checker) header(run *result.Run) error {
 	var err error
 	switch m.Order.Design {
 	case "", result.Pairs, result.Rows:
-		c.figures, err = matrix.Comparands(m, columns)
+		c.figures, err = matrix.Comparands(run, columns)
 	default:
 		err = fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
 	}

@@ -119,6 +119,10 @@ func TestContradictions(t *testing.T) {
 		{pairs, 1, `"alpha":[0-9.]+`, `"alpha":0`, "line 1: the error rate, 0, is not between 0 and 1"},
 		{blocks, 1, `"matrix":`, `"mat":`, "line 1: the header has cells, but not how they are compared"},
 		{blocks, 1, `"flags":`, `"against":3,"flags":`, "line 1: cell 0 is compared with cell 3, which is not a baseline"},
+		{
+			blocks, 1, `"flags":`, `"judged_by":{"column":"cpu_seconds","label":"s"},"flags":`,
+			"line 1: cell 1 is judged by another figure than cell 0, with which it is compared",
+		},
 		{blocks, 1, `"order":`, `"contrasts":[{"a":1,"b":4}],"order":`, "line 1: contrast 0, of the cells 1 and 4, is not among the 4 cells"},
 		{blocks, 3, `"round":0`, `"round":1`, "line 3: sample 1 is not the one that the seed puts there"},
 	} {

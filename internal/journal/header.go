@@ -53,7 +53,13 @@ func checkCompared(run *result.Run) error {
 			return fmt.Errorf("the %s, %v, is not between 0 and 1", share.name, share.value)
 		}
 	}
-	for _, figure := range append(m.Figures, result.JudgedColumn{Better: m.Better}) {
+	figures := append(slices.Clone(m.Figures), result.JudgedColumn{Better: m.Better})
+	for _, cell := range run.Cells {
+		if cell.By != nil {
+			figures = append(figures, *cell.By)
+		}
+	}
+	for _, figure := range figures {
 		if !slices.Contains([]string{"", result.Lower, result.Higher}, figure.Better) {
 			return fmt.Errorf("%q does not say which of two figures is better, %s or %s", figure.Better, result.Lower, result.Higher)
 		}
@@ -61,6 +67,9 @@ func checkCompared(run *result.Run) error {
 	for i := range run.Cells {
 		if against := run.Against(i); against < 0 || against >= cells || run.Against(against) != against {
 			return fmt.Errorf("cell %d is compared with cell %d, which is not a baseline", i, against)
+		}
+		if against := run.Against(i); !reflect.DeepEqual(run.Cells[i].By, run.Cells[against].By) {
+			return fmt.Errorf("cell %d is judged by another figure than cell %d, with which it is compared", i, against)
 		}
 	}
 	for i, c := range m.Contrasts {

@@ -20,9 +20,32 @@ type Comparand struct {
 	Of      func(result.Sample) float64
 	raw     func(result.Sample) (figure float64, known bool) // in its unit
 	unit    column.Unit
-	decides bool // this figure decides when the run stops
-	rate    bool // Of returns inverses
-	amount  bool // Of returns no times
+	decides bool              // this figure decides when the run stops
+	rate    bool              // Of returns inverses
+	amount  bool              // Of returns no times
+	cells   map[int]Comparand // the cells in which it is another figure
+}
+
+// of returns the figure in a cell, and in those that are compared with it.
+func (f Comparand) of(cell int) Comparand {
+	if other, is := f.cells[cell]; is {
+		return other
+	}
+	return f
+}
+
+// dispatched returns the figure with each sample asked for the one in its cell.
+func (f Comparand) dispatched() Comparand {
+	own := func(s result.Sample) Comparand {
+		if s.Slot == nil {
+			return f
+		}
+		return f.of(s.Cell)
+	}
+	by := f
+	by.Of = func(s result.Sample) float64 { return own(s).Of(s) }
+	by.raw = func(s result.Sample) (float64, bool) { return own(s).raw(s) }
+	return by
 }
 
 // in returns the unit of the figure in a run.
@@ -73,9 +96,10 @@ func (f Comparand) design(m *result.Matrix, comparisons int) stats.Design {
 
 func invalid(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }
 
-// Comparands returns the judged figures of a run; the first decides when it stops. The columns are those of the run's
-// experiment.
-func Comparands(m *result.Matrix, columns column.List) ([]Comparand, error) {
+// Comparands returns the judged figures of a run; the first decides when it stops. A figure that decides in a cell is not judged
+// there a second time. The columns are those of the run's experiment.
+func Comparands(run *result.Run, columns column.List) ([]Comparand, error) {
+	m := run.Matrix
 	decides := figureOf(column.Wall, false)
 	decides.JudgedColumn = result.JudgedColumn{}
 	if m.Compared != "" {
@@ -85,16 +109,34 @@ func Comparands(m *result.Matrix, columns column.List) ([]Comparand, error) {
 		}
 		decides = figureOf(c, m.Better == result.Higher)
 	}
-	decides.decides = true
-	figures := []Comparand{decides}
+	decides.decides, decides.cells = true, map[int]Comparand{}
+	for i, cell := range run.Cells {
+		if cell.By == nil {
+			continue
+		}
+		c, found := columns.By(*cell.By)
+		if !found {
+			return nil, fmt.Errorf("cell %d is judged by %s, which this gorun does not know", i, cell.By.Column)
+		}
+		figure := figureOf(c, c.Better == column.Higher)
+		figure.JudgedColumn, figure.decides = *cell.By, true
+		decides.cells[i] = figure
+	}
+	figures := []Comparand{decides.dispatched()}
 	for _, f := range m.Figures {
 		c, found := columns.Find(f.Column)
 		if !found {
 			return nil, fmt.Errorf("the cells are judged by %s, which this gorun does not know", f.Column)
 		}
 		figure := figureOf(c, cmp.Or(f.Better, string(c.Better)) == result.Higher)
-		figure.JudgedColumn = f
-		figures = append(figures, figure)
+		figure.JudgedColumn, figure.cells = f, map[int]Comparand{}
+		for i, by := range decides.cells {
+			if none := figure; by.Column == f.Column {
+				none.Of, none.raw = func(result.Sample) float64 { return 0 }, func(result.Sample) (float64, bool) { return 0, false }
+				figure.cells[i] = none
+			}
+		}
+		figures = append(figures, figure.dispatched())
 	}
 	return figures, nil
 }

@@ -135,7 +135,7 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	figures := make([][]Comparand, len(sides))
 	for i, side := range sides {
 		var err error
-		figures[i], err = Comparands(side.Run.Matrix, columns)
+		figures[i], err = Comparands(side.Run, columns)
 		if err == nil && i > 1 {
 			err = repeats(sides[i%2], side, force)
 		}
@@ -338,21 +338,24 @@ func compareCells(c *result.Comparison, sides []Side, figures [][]Comparand, fla
 		first[f] = figure[0]
 	}
 	for f, figure := range figures {
-		design := first[f].design(a.Matrix, len(matches)*family(first, first[f].Second))
+		comparisons := len(matches) * family(first, first[f].Second)
 		faults := make([]Faults, len(sides))
 		for r, side := range sides {
 			faults[r] = faultsOf(side.Run, figure[r])
 		}
 		for i, m := range matches {
 			cell := &c.Cells[i]
-			of, seconds := compareFigure(sides, figure, faults, m, design)
+			by := first[f].of(m.a)
+			of, seconds := compareFigure(sides, figure, faults, m, by.design(a.Matrix, comparisons))
 			of.Words = forced + of.Verdict.String()
 			switch {
 			case f == 0:
-				if first[0].amount || first[0].rate {
+				if cell.By = a.Cells[m.a].By; cell.By != nil {
+					cell.Metric = cell.By.Label
+				} else if by.amount || by.rate {
 					cell.Metric = a.MetricName()
 				}
-				cell.SecondsA, cell.SecondsB = first[0].distribute(seconds[0]), first[0].distribute(seconds[1])
+				cell.SecondsA, cell.SecondsB = by.distribute(seconds[0]), by.distribute(seconds[1])
 				cell.Verdict, cell.Relative, cell.Words = of.Verdict, of.Relative, of.Words
 			case of.Verdict.Kind != stats.Invalid:
 				cell.Figures = append(cell.Figures, of)
@@ -366,7 +369,8 @@ func compareCells(c *result.Comparison, sides []Side, figures [][]Comparand, fla
 func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, design stats.Design) (
 	of result.ComparedFigure, seconds [2][]float64,
 ) {
-	of.JudgedColumn = figure[0].JudgedColumn
+	by := figure[0].of(m.a)
+	of.JudgedColumn = by.JudgedColumn
 	var why, spoilt string
 	var sessions [2][]stats.Session
 	var ofCell, ofBase [2][]float64
@@ -375,6 +379,10 @@ func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, d
 		name := string("AB"[s])
 		if r > 1 {
 			name += strconv.Itoa(r/2 + 1)
+		}
+		if other := figure[r].of(at); other.JudgedColumn != by.JudgedColumn {
+			of.Verdict = stats.InvalidVerdict(fmt.Sprintf("by %s in A, and by %s in %s", cmp.Or(by.Label, "wall time"), cmp.Or(other.Label, "wall time"), name))
+			return of, [2][]float64{}
 		}
 		if faults[r].none(at) {
 			why = cmp.Or(why, "in "+name+": "+faults[r].cells[at].reason)

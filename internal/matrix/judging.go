@@ -79,7 +79,7 @@ func Canonical(c result.Cell) string {
 // compared: the cells that they name exist, and a contrast is of two cells with the same baseline. The columns are those of the
 // run's experiment.
 func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
-	figures, err := Comparands(run.Matrix, columns)
+	figures, err := Comparands(run, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (b *Judging) assign() error {
 			contents[j] = Canonical(b.run.Cells[cell])
 		}
 		for _, figure := range b.figures {
-			design := figure.design(b.run.Matrix, b.run.Comparisons(figure.Second))
+			design := figure.of(g.baseline).design(b.run.Matrix, b.run.Comparisons(figure.Second))
 			design.Seed, design.Rounds = b.run.Seed+uint64(i), b.run.Matrix.Rounds
 			design.Cells, design.Baseline, design.Contrasts = contents, slices.Index(g.cells, g.baseline), contrasts[i]
 			judge, err := stats.NewJudge(design)
@@ -261,7 +261,8 @@ func (b *Judging) Add(s result.Sample) error {
 // Check makes a sample invalid that lacks the deciding figure, or whose work gave another result than the same work before.
 func (b *Judging) Check(s *result.Sample) {
 	if decides := b.figures[0]; !invalid(*s) && !decides.known(*s) {
-		reason := "the " + cmp.Or(decides.Label, decides.Column, "time")
+		of := decides.of(s.Cell)
+		reason := "the " + cmp.Or(of.Label, of.Column, "time")
 		if figure, known := decides.raw(*s); known {
 			reason += fmt.Sprintf(" is %v: only figures above 0 are compared", figure)
 		} else {
@@ -391,8 +392,8 @@ func (b *Judging) Interim() result.Interim {
 			g := b.groups[at.group]
 			b.cells[i] = result.InterimCell{
 				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v.decides, Verdicts: v.others,
-				Seconds: stats.Median(b.samples[i]),
-				Open:    slices.Contains(g.judge().Live(), at.cell) && !b.groupDone(g),
+				Seconds: stats.Median(b.samples[i]), By: b.run.Cells[i].By,
+				Open: slices.Contains(g.judge().Live(), at.cell) && !b.groupDone(g),
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 	verdicts := make([]judgement, len(run.Cells))
 	for f, figure := range figures {
 		faults := faultsOf(run, figure)
-		design := figure.design(m, (len(run.Cells)-1)*family(figures, figure.Second))
+		design := figure.of(m.Baseline).design(m, (len(run.Cells)-1)*family(figures, figure.Second))
 		for i := range run.Cells {
 			if i == m.Baseline || f > 0 && (faults.none(i) || faults.none(m.Baseline)) {
 				continue
@@ -35,8 +35,8 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 	}
 }
 
-// Summarise sets the summaries of the cells, by the deciding figure. A metric has its own unit and is summarised in addition to
-// the wall seconds.
+// Summarise sets the summaries of the cells, by the deciding figure. A metric, or another figure with a unit of its own, is summarised
+// in addition to the wall seconds.
 func Summarise(run *result.Run, figures []Comparand) {
 	samples, metrics := make([][]result.Sample, len(run.Cells)), make([][]float64, len(run.Cells))
 	others := make([][][]float64, len(figures)) // by figure, without the first, and by cell
@@ -54,9 +54,9 @@ func Summarise(run *result.Run, figures []Comparand) {
 		}
 		figure := figures[0].Of(s)
 		switch {
-		case run.Matrix.Compared != result.MetricColumn:
+		case run.Matrix.Compared != result.MetricColumn && run.Cells[s.Cell].By == nil:
 			s.Seconds = figure
-		case figures[0].rate:
+		case figures[0].of(s.Cell).rate:
 			metrics[s.Cell] = append(metrics[s.Cell], 1/figure)
 		default:
 			metrics[s.Cell] = append(metrics[s.Cell], figure)

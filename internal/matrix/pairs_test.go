@@ -44,7 +44,7 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 
 func judgePairs(t *testing.T, run *result.Run) {
 	t.Helper()
-	figures, err := matrix.Comparands(run.Matrix, column.Common())
+	figures, err := matrix.Comparands(run, column.Common())
 	require.NoError(t, err)
 	matrix.JudgePairs(run, figures)
 }

@@ -58,6 +58,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 		if before != after {
 			return differences
 		}
+		differ("figure of cell "+strconv.Itoa(i), by(recorded.Cells[i]), by(now.Cells[i]))
 		differ("program of cell "+strconv.Itoa(i), recorded.Cells[i].Program, now.Cells[i].Program)
 	}
 	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
@@ -86,6 +87,14 @@ func figures(m *result.Matrix) string {
 		words = append(words, f.Column)
 	}
 	return strings.Join(words, ", ")
+}
+
+// by names the figure by which a cell is judged in place of the matrix's.
+func by(c result.Cell) string {
+	if c.By == nil {
+		return ""
+	}
+	return c.By.Column + " " + c.By.Better
 }
 
 // contrastWords lists the declared comparisons by the cells' numbers.

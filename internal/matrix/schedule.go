@@ -235,6 +235,7 @@ func (b *Blocks) Next(elapsed float64) (slot result.Slot, more bool) {
 
 // Check implements Sequence.
 func (b *Blocks) Check(s *result.Sample, _ float64) bool {
+	s.Slot = new(b.Judging.Next()) // the figure that it must have is that of its cell
 	b.Judging.Check(s)
 	return true
 }
@@ -294,6 +295,6 @@ func (s Schedule) Sequence(run *result.Run, names []string, columns column.List)
 		}
 	}
 	var err error
-	t.figures, err = Comparands(run.Matrix, columns)
+	t.figures, err = Comparands(run, columns)
 	return t, err
 }

@@ -83,7 +83,7 @@ func (b *Judging) addVerdict(j *judgement, f int, figure Comparand, c comparison
 	}
 	v, sound := faults.correct(v, c.cell, c.against, against)
 	if sound {
-		v = b.disturbed(c, b.onCode(c, f, b.ties[f].correct(v, c, figure.in(b.run))))
+		v = b.disturbed(c, b.onCode(c, f, b.ties[f].correct(v, c, figure.of(c.cell).in(b.run))))
 	}
 	j.add(f, figure, v)
 }

@@ -63,7 +63,13 @@ func (v Views) writeBenchUnits(out *benchfmt.Writer, run *result.Run) error {
 	for _, c := range columns.Keyed(samples) {
 		better := string(c.Better)
 		if run.Matrix != nil {
-			for _, f := range run.Matrix.Figures {
+			figures := slices.Clone(run.Matrix.Figures)
+			for _, cell := range run.Cells {
+				if cell.By != nil {
+					figures = append(figures, *cell.By)
+				}
+			}
+			for _, f := range figures {
 				if f.Column == c.Name {
 					better = cmp.Or(f.Better, better)
 				}

@@ -113,7 +113,10 @@ func comparedTable(c *result.Comparison, verbose bool) table.Table {
 	t := table.Table{Name: "compared", Columns: []table.Column{{Title: "cell", Label: true}, {Title: "A"}, {Title: "B"}, {Title: "B against A"}}}
 	for _, cell := range c.Cells {
 		unit := column.Seconds
-		if cell.Metric != "" {
+		switch {
+		case cell.By != nil:
+			unit = column.Printed(cell.By.Label)
+		case cell.Metric != "":
 			unit = column.Printed(c.Units[result.MetricColumn])
 		}
 		t.Rows = append(t.Rows, table.Row{Name: cell.A, Values: []table.Value{

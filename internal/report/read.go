@@ -69,7 +69,7 @@ func read(ctx context.Context, files input.Opener, path string, views render.Vie
 	if why := recording.Unjudged; why != nil && recording.Footed < 0 {
 		in.Run.Warnings = append(in.Run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", why))
 		columns, _ := views.Known(in.Run.Experiment)
-		if figures, err := matrix.Comparands(in.Run.Matrix, columns); err == nil {
+		if figures, err := matrix.Comparands(in.Run, columns); err == nil {
 			matrix.Summarise(in.Run, figures)
 		}
 	}

@@ -42,7 +42,7 @@ type Matrix struct {
 	Groups          [][]int                  `json:"groups,omitempty"`  // of cells that are not told apart; see Grouped. None with several baselines
 }
 
-// JudgedColumn is a column that is judged in addition to the one that decides when the run stops.
+// JudgedColumn is a column that is judged in addition to the one that decides when the run stops, or in place of it.
 type JudgedColumn struct {
 	Column string `json:"column"` // its name
 	Label  string `json:"label"`  // in words: "CPU time"
@@ -232,14 +232,15 @@ type Cell struct {
 	Flags   map[string]string `json:"flags"` // of the experiment, by name without dashes
 	// Of ab: the values in place of {NAME} in its texts, by name.
 	Parameters  map[string]string `json:"parameters,omitempty"`
-	CPUs        map[string]CPUs   `json:"cpus,omitempty"`    // its CPU lists on this machine, by flag; "cpus" always exists
-	AtOnce      int               `json:"at_once,omitempty"` // CPUs that its work can use at the same time, if fewer than all
-	Command     Argv              `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
-	Chosen      string            `json:"chosen,omitempty"`  // which CPU it has and why, if one was chosen among others
-	Lines       *Lines            `json:"lines,omitempty"`   // of exec: ways to have the same setting
-	Unavailable string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
-	Repeats     int               `json:"repeats,omitempty"` // of bench: iterations in each sample
-	Program     string            `json:"program,omitempty"` // of live: the program that runs
+	CPUs        map[string]CPUs   `json:"cpus,omitempty"`      // its CPU lists on this machine, by flag; "cpus" always exists
+	AtOnce      int               `json:"at_once,omitempty"`   // CPUs that its work can use at the same time, if fewer than all
+	Command     Argv              `json:"command"`             // command line, from the experiment's name on, that repeats one of its samples
+	Chosen      string            `json:"chosen,omitempty"`    // which CPU it has and why, if one was chosen among others
+	Lines       *Lines            `json:"lines,omitempty"`     // of exec: ways to have the same setting
+	Unavailable string            `json:"lacking,omitempty"`   // of a plan: why this machine cannot run it
+	Repeats     int               `json:"repeats,omitempty"`   // of bench: iterations in each sample
+	Program     string            `json:"program,omitempty"`   // of live: the program that runs
+	By          *JudgedColumn     `json:"judged_by,omitempty"` // of bench: the deciding figure of this cell and of its baseline, in place of the matrix's; Label is its unit
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one
@@ -296,8 +297,9 @@ type Interim struct {
 type InterimCell struct {
 	Name     string
 	Seconds  float64 // median so far, as the verdict has it: the inverse of a rate; 0: none yet
-	Open     bool    // still sampled
-	Baseline bool    // others are compared with it
+	By       *JudgedColumn
+	Open     bool // still sampled
+	Baseline bool // others are compared with it
 	Verdict  stats.Verdict
 	Verdicts map[string]stats.Verdict // on the figures in addition to the deciding one, by column
 }
@@ -356,8 +358,9 @@ type ComparedFigure struct {
 type ComparedCell struct {
 	A        string           `json:"a"` // its name there
 	B        string           `json:"b"`
-	Relation string           `json:"relation,omitempty"` // by which cells with different CPUs were matched
-	Metric   string           `json:"metric,omitempty"`   // that is compared, and stands in seconds_a and seconds_b; "": a time
+	Relation string           `json:"relation,omitempty"`  // by which cells with different CPUs were matched
+	Metric   string           `json:"metric,omitempty"`    // that is compared, and stands in seconds_a and seconds_b; "": a time
+	By       *JudgedColumn    `json:"judged_by,omitempty"` // in A
 	SecondsA Distribution     `json:"seconds_a"`
 	SecondsB Distribution     `json:"seconds_b"`
 	Verdict  stats.Verdict    `json:"verdict"` // on B's time against A's

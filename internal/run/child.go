@@ -227,7 +227,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		})
 		return d.env.Now().Sub(begun).Seconds(), cannot(err)
 	}
-	figures, err := matrix.Comparands(run.Matrix, d.x.Columns)
+	figures, err := matrix.Comparands(run, d.x.Columns)
 	if err != nil {
 		return 0, err
 	}

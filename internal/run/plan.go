@@ -235,7 +235,7 @@ func (c *command) resolve(m *machine, s combination) ([]*row, experiment.Resolut
 			return nil, r, err
 		}
 		row.shown.Lines, row.shown.AtOnce, row.shown.Repeats, row.shown.Program = cell.Lines, cell.AtOnce, cell.Repeats, cell.Program
-		row.shown.Chosen, row.shown.Unavailable = cell.Chosen, cell.Unavailable
+		row.shown.Chosen, row.shown.Unavailable, row.shown.By = cell.Chosen, cell.Unavailable, cell.By
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 && lacking != "" {

@@ -193,6 +193,10 @@ func scoreRows(interim result.Interim, cells []result.InterimCell, opts Options)
 		var figure table.Value
 		switch v := interim.Control; {
 		case cell.Seconds <= 0:
+		case cell.By != nil && cell.By.Better == result.Higher:
+			figure = table.Number{X: 1 / cell.Seconds, Unit: column.Printed(cell.By.Label)}
+		case cell.By != nil:
+			figure = table.Number{X: cell.Seconds, Unit: column.Printed(cell.By.Label)}
 		case v.Rate:
 			figure = table.Number{X: 1 / cell.Seconds, Unit: column.Large}
 		case v.Amount:

@@ -141,6 +141,11 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 			"  cell       requests  difference      verdict",
 			"  workers=0    60.2 k  −3.3% to +1.3%  can't tell yet",
 		}, "\n"), v.shown())
+		time.Sleep(drawEvery)
+		// A cell may be judged by another figure than the control of the first baseline.
+		now.Control.Rate, now.Cells[0].By = false, &result.JudgedColumn{Label: "req/s", Better: result.Higher}
+		board.Draw(now)
+		assert.Contains(t, v.shown(), "60210 req/s")
 		board.Erase()
 		board.Erase() // nothing more
 		assert.Empty(t, v.shown())

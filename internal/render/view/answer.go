@@ -154,7 +154,10 @@ type Claim struct {
 // ClaimOf returns the verdict on a cell against its baseline.
 func ClaimOf(run *result.Run, cell int) Claim {
 	c := Claim{Name: run.Cells[cell].Name, Verdict: *run.Cells[cell].Verdict}
-	if run.Matrix.Compared == result.MetricColumn {
+	switch by := run.Cells[cell].By; {
+	case by != nil:
+		c.Figure = by.Label
+	case run.Matrix.Compared == result.MetricColumn:
 		c.Figure = run.MetricName()
 	}
 	return c
@@ -274,11 +277,8 @@ func Judgements(claims []Claim, against string) []Statement {
 		return []Statement{{Text: claims[0].sentence(against)}}
 	}
 	var statements []Statement
-	for _, kind := range [...]stats.Kind{stats.Faster, stats.Slower, stats.Mixed, stats.Confounded, stats.Invalid, stats.Same, stats.CantTell} {
-		of := slices.DeleteFunc(slices.Clone(claims), func(c Claim) bool { return c.Verdict.Kind != kind })
-		if len(of) == 0 {
-			continue
-		}
+	for _, of := range alike(claims) {
+		kind := of[0].Verdict.Kind
 		var names []string
 		s := Statement{Text: headings[kind]}
 		for _, c := range of {
@@ -309,6 +309,26 @@ func Judgements(claims []Claim, against string) []Statement {
 		statements = append(statements, s)
 	}
 	return statements
+}
+
+// alike returns the claims by what was found, and those of a difference by the figure too.
+func alike(claims []Claim) (groups [][]Claim) {
+	for _, kind := range [...]stats.Kind{stats.Faster, stats.Slower, stats.Mixed, stats.Confounded, stats.Invalid, stats.Same, stats.CantTell} {
+		first := len(groups)
+		for _, c := range claims {
+			if c.Verdict.Kind != kind {
+				continue
+			}
+			i := first + slices.IndexFunc(groups[first:], func(g []Claim) bool {
+				return kind != stats.Faster && kind != stats.Slower || g[0].Figure == c.Figure
+			})
+			if i < first {
+				i, groups = len(groups), append(groups, nil)
+			}
+			groups[i] = append(groups[i], c)
+		}
+	}
+	return groups
 }
 
 // headings precede the claims of a kind that have a row each.

@@ -87,6 +87,14 @@ Not measured as asked:
 	assert.Equal(t, "a, b, c, d, e, f, g, and 3 more", Names([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}))
 }
 
+// A difference in one unit is not one in another.
+func TestJudgementsByFigure(t *testing.T) {
+	rate := claim("C", stats.Slower, 1.25, 1.5)
+	rate.Figure, rate.Verdict.Rate = "req/s", true
+	assert.Equal(t, "Slower than floating: A +10% to +20%; B +10% to +20%. Lower in req/s than floating: C −34% to −20%.", Sentences(Judgements(
+		[]Claim{claim("A", stats.Slower, 1.1, 1.2), rate, claim("B", stats.Slower, 1.1, 1.2)}, "floating")))
+}
+
 func TestCellNames(t *testing.T) {
 	names := func(flag string, values ...string) []string {
 		run := &result.Run{}

@@ -113,7 +113,7 @@ func moreIsKnown(v stats.Verdict, than *stats.Verdict) bool {
 func verdictsOf(run *result.Run, i int, verbose bool) table.Phrases {
 	phrases := CellPhrases(run, i, verbose)
 	at, cell := run.Against(i), run.Cells[i]
-	if cell.Verdict == nil || run.Matrix.Compared == result.MetricColumn {
+	if cell.Verdict == nil || run.Matrix.Compared == result.MetricColumn || cell.By != nil {
 		at = i // times of no other cell to compare with
 	}
 	if base := run.Cells[at]; at != i && len(run.Cells) > 2 && base.Summary != nil && cell.Summary != nil {

@@ -118,6 +118,10 @@ const tooLong = 1e18
 func (s Shape) compared(run *result.Run) (c column.Column) {
 	if c = s.Compared; Judged(run) {
 		c, _ = s.Columns.Find(run.Matrix.Compared)
+		first := run.Cells[0].By
+		if first != nil && !slices.ContainsFunc(run.Cells, func(of result.Cell) bool { return of.By == nil || *of.By != *first }) {
+			c, _ = s.Columns.By(*first)
+		}
 	}
 	if c.Name == "" {
 		c = column.Wall

@@ -245,8 +245,11 @@ func CellTimes(run *result.Run) (title string, times []table.Value) {
 			times = append(times, nil)
 			continue
 		}
-		d := cell.Summary.Seconds
-		if run.Matrix.Compared == result.MetricColumn {
+		d, unit := cell.Summary.Seconds, unit
+		if cell.By != nil {
+			unit = column.Printed(cell.By.Label)
+		}
+		if run.Matrix.Compared == result.MetricColumn || cell.By != nil {
 			if d = (result.Distribution{}); cell.Summary.Metric != nil {
 				d = *cell.Summary.Metric
 			}
