@@ -126,7 +126,8 @@ func (l List) In(of map[string]string) List {
 func (c Column) Of(s *result.Sample) Value {
 	v := c.of(s)
 	if factor := s.Factor(c.Name); factor != 1 && v.Known() {
-		v.Number *= factor
+		v.Text = strconv.FormatFloat(v.Number*factor, 'g', 15, 64) // without the last digit, which arithmetic has made
+		v.Number, _ = strconv.ParseFloat(v.Text, 64)
 		v.Text = units.Exact(v.Number)
 	}
 	return v

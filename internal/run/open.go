@@ -69,7 +69,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 			return err
 		}
 		d.onClose(d.taker.Close)
-		d.taker.run, d.taker.cells, d.taker.words, d.taker.limit = d.session.run, d.cells, d.x.TakesCommand, d.options.limit()
+		d.taker.units, d.taker.cells, d.taker.words, d.taker.limit = d.units, d.cells, d.x.TakesCommand, d.options.limit()
 		d.takeSample = d.takeHere
 		if run := d.session.run; d.design && run.Host.ASLR == result.NoASLR {
 			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {
@@ -148,11 +148,14 @@ func (d *driver) openExports(ctx context.Context) error {
 	return nil
 }
 
+// units returns those of the run, which may be one that is resumed.
+func (d *driver) units() map[string]string { return d.session.run.Units }
+
 // setting returns the argument for opening the sampler.
 func (d *driver) setting(ctx context.Context) experiment.Environment {
 	s := experiment.Environment{
 		Self: d.env.Self, Environ: d.env.Environ(), Files: d.env.Files(), Seed: d.session.run.Seed,
-		PassThrough: d.passed, Signals: ctx, Units: func() map[string]string { return d.session.run.Units },
+		PassThrough: d.passed, Signals: ctx, Units: d.units,
 	}
 	if d.machine != nil {
 		s.Machine = d.machine.Machine

@@ -24,9 +24,9 @@ type taker struct {
 	experiment.Sampler[any]
 	cells   []experiment.Cell[any]
 	watcher *measure.Watcher
-	words   bool          // a cell is the user's command
-	run     *result.Run   // that has the samples; nil in a child
-	limit   time.Duration // after which the user's command is ended, until one has ended by itself; 0: none
+	words   bool                     // a cell is the user's command
+	units   func() map[string]string // of the run, by column; nil in a child
+	limit   time.Duration            // after which the user's command is ended, until one has ended by itself; 0: none
 
 	cut  bool // the last execution of the user's command was ended
 	ends bool // one ended by itself
@@ -90,8 +90,8 @@ func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err e
 	if sample, err = t.execute(ctx, cell); err != nil {
 		return sample, err
 	}
-	if t.run != nil {
-		if err := sample.In(t.run.Units); err != nil {
+	if t.units != nil {
+		if err := sample.In(t.units()); err != nil {
 			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 		}
 	}
