@@ -172,8 +172,14 @@ func (b *bench) scarcely(t *testing.T, what, args, word string, value uint64, gr
 	assert.Equal(t, before, settings(t, program.Process.Pid), "%s: the program's settings", what)
 	files, err := os.ReadDir(temporary)
 	require.NoError(t, err)
-	if strings.Contains(o.said, "refuses another thread") { // that ends a process at once; the folder of states may be new, and empty
-		files = slices.DeleteFunc(files, func(f os.DirEntry) bool { return os.Remove(filepath.Join(temporary, f.Name())) == nil })
+	if len(files) > 0 && strings.Contains(o.said, "refuses another thread") { // that ends a process at once, also before its guardian runs
+		cmd := exec.Command("setpriv", "--reuid", strconv.Itoa(user), "--clear-groups", b.gorun, "exec", "--restore")
+		cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "XDG_RUNTIME_DIR="+temporary)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", what, out)
+		_ = os.Remove(filepath.Join(temporary, "gorun")) // made by a process that ended before it could use it
+		files, err = os.ReadDir(temporary)
+		require.NoError(t, err)
 	}
 	assert.Empty(t, files, "%s: temporary files", what)
 	return went

@@ -234,7 +234,7 @@ func TestLinesAsPrometheusReadsThem(t *testing.T) {
 		one("}", "} ", ",}", ""), one(" 1", "\t-2.5e3", "1", " NaN", " +Inf", " 1_0", " 0x1p4", " x", ""), one("", " 7", " 7 8", " x", "\t#"),
 	}
 	usual := []string{"a", "{", `a="b",c="d"`, "}", " 1", " 7"} // of most parts, so that lines are read
-	read, glued := 0, regexp.MustCompile(`^[\w:]*[^\w: \t{]`) // a name without braces in quotes, or without a blank after it
+	read, glued := 0, regexp.MustCompile(`^[\w:]*[^\w: \t{]`)   // a name without braces in quotes, or without a blank after it
 	rapid.Check(t, func(t *rapid.T) {
 		var text string
 		for i, part := range parts {

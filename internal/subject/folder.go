@@ -237,13 +237,14 @@ func (s *State) inUse(path string) error {
 	return hint.With(errLeft, restoreCommand+" puts it back")
 }
 
-// void reports whether nothing is there any more that could be put back.
+// void reports whether nothing is there that could be put back: it has ended, or was not changed yet when its gorun ended.
 func (s *State) void() bool {
 	if s.Group != "" {
 		return false // it may have new threads
 	}
 	for _, t := range s.Threads {
-		if is, err := readThread(t.PID, t.TID); err == nil && is.Start == t.Start {
+		is, err := readThread(t.PID, t.TID)
+		if is.Whole = t.Whole; err == nil && is.Start == t.Start && !is.same(t) {
 			return false
 		}
 	}
