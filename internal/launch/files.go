@@ -17,7 +17,7 @@ import (
 // Limits of what is looked at before a run.
 const (
 	mostWords = 1000     // different words of all commands, without the first of each
-	mostData  = 64 << 20 // bytes of a file that is no program
+	mostData  = 64 << 20 // bytes of a file that an argument names
 	mostBytes = 1 << 30  // of all files
 	mostName  = 255      // bytes of a file's name (NAME_MAX)
 )

@@ -9,10 +9,10 @@ import (
 	"gorun/internal/units"
 )
 
-// Take appends a sample, after In. The first that has a figure defines the unit in which all are judged and shown.
+// Take appends a sample, after In. The first that is not invalid and has a figure defines the unit in which all are judged and shown.
 func (r *Run) Take(s Sample) {
 	for column, unit := range s.Units {
-		if _, known := r.Units[column]; !known {
+		if _, known := r.Units[column]; !known && s.Quality.Verdict != Invalid {
 			r.Units = maps.Clone(r.Units)
 			if r.Units == nil {
 				r.Units = map[string]string{}

@@ -13,7 +13,7 @@ import (
 // plain holds the characters that are special in no shell.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-^"
 
-// CheckText returns an error for a word that is no UTF-8: journals, which are JSON, do not keep it as it is.
+// CheckText returns an error for a word that is not UTF-8. A journal is JSON, and cannot keep such a word.
 func CheckText(words ...string) error {
 	for _, word := range words {
 		if !utf8.ValidString(word) {
