@@ -351,7 +351,13 @@ func TestLiveServerStopped(t *testing.T) {
 	stderr := &bytes.Buffer{}
 	cmd.Stderr = stderr
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(stderr)
+		}
+	})
 	switched := func() bool {
 		count := masksOf(t, pid)
 		return count[cpuset.Of(cpus[0]).String()]+count[cpuset.Of(cpus[1]).String()] > 0
@@ -361,14 +367,18 @@ func TestLiveServerStopped(t *testing.T) {
 		return string(text)
 	}
 	const said = "its guardian has put the program back meanwhile"
+	stops := 0
 	tests.Await(t, "stop in a block", func() bool { // and not between two
 		tests.Await(t, "switch", switched)
+		begun := time.Now()
 		require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
 		tests.Await(t, "restore", func() bool { return was(pid) })
+		assert.Greater(t, time.Since(begun), 2*time.Second, "what a long block takes is waited for, at each stop anew")
+		stops++
 		before := recorded()
 		require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
 		tests.Await(t, "sample", func() bool { return len(recorded()) > len(before) })
-		return strings.Contains(recorded(), said)
+		return strings.Contains(recorded(), said) && stops >= 3
 	})
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()

@@ -315,17 +315,20 @@ const look = time.Second
 
 // watch undoes the steps of a gorun that a signal has stopped for longer than they are to last.
 func (g *guard) watch(gorun int) {
+	var used time.Duration
 	for stopped := time.Duration(0); ; stopped += look {
 		time.Sleep(look)
 		g.Lock()
-		runs := !linux.Stopped(gorun)
+		before := used
+		used, _ = linux.ProcessCPUTime(gorun)
+		runs := !linux.Stopped(gorun) || used != before // also between two looks that both find it stopped
 		if runs {
 			stopped = -look
 		}
 		for i := range g.steps {
 			s := &g.steps[i]
 			s.undone = s.undone && !runs
-			if s.longest > 0 && stopped >= s.longest { // again at each look: it may run between two, and be stopped in the middle of a change
+			if s.longest > 0 && stopped >= s.longest { // again at each look: what could not be put back may be possible now
 				if !s.undone {
 					fmt.Fprintf(os.Stderr, "gorun: process %d is stopped: what it has changed is put back\n", gorun)
 					s.undone, s.said = true, false
