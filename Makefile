@@ -55,11 +55,11 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 .PHONY: dist
 dist: ## build a release for amd64 and arm64 in ./dist: archives, .deb, .rpm, an image, checksums, components (2 min)
 	rm -rf dist
-	GOTOOLCHAIN=$(RELEASE_GO) $(GO) run ./internal/dist dist
+	GOTOOLCHAIN=$(RELEASE_GO) $(GO) run ./internal/dev/dist dist
 
 .PHONY: dist-test
 dist-test: ## build the release of this commit twice, install each package, run it, remove it (2 min; needs man-db, qemu-user-static)
-	GOTOOLCHAIN=$(RELEASE_GO) $(GOTEST) ./internal/dist
+	GOTOOLCHAIN=$(RELEASE_GO) $(GOTEST) ./internal/dev/dist
 
 .PHONY: vulncheck
 vulncheck: ## known vulnerabilities in the code that a release calls (VULNDB=a copy of the database; else needs vuln.go.dev)
@@ -80,7 +80,7 @@ matrix: build ## the classic table, 38 rows (40 min on 2 CPUs; continues a stopp
 matrix-quick: build ## eight placements compared within a minute
 	./gorun matrix primes --preset quick
 
-# The tests of a target are those that the variable GORUN_TEST names (internal/tests).
+# The tests of a target are those that the variable GORUN_TEST names (internal/dev/tests).
 GOTEST = GORUN_TEST=$@ $(GO) test -count=1 -timeout 120m -v
 
 .PHONY: rivals
@@ -121,14 +121,14 @@ slurm: ## a real Slurm of two nodes runs the templates of gorun fleet, as root: 
 	$(GOTEST) ./cmd/gorun -run '^TestSlurm' -slurm-slowed $(SLOWED) -slurm-healthy $(HEALTHY)
 
 # It runs go test, and ends with the tests that were not run, and why. SKIPS is a file to which their names are appended.
-RUN_TESTS = GO='$(GO)' $(GO) run ./internal/tests/run test $(if $(SKIPS),-skips $(SKIPS)) -timeout $(TIMEOUT) $(TESTFLAGS)
+RUN_TESTS = GO='$(GO)' $(GO) run ./internal/dev/tests/run test $(if $(SKIPS),-skips $(SKIPS)) -timeout $(TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test
 test: ## the tests that need only Go and a C compiler (2 min)
 	$(RUN_TESTS) ./...
 
 # Packages whose tests take long, are the same on all machines and for all users, and start no goroutine (of report, the server does).
-PURE = internal/matrix internal/report internal/stats internal/topology
+PURE = internal/judge/matrix internal/publish/report internal/stats internal/machine/topology
 IMPURE = $(filter-out $(PURE:%=\%/%),$(shell $(GO) list ./...))
 
 .PHONY: test-impure
@@ -142,7 +142,7 @@ test-live: ## tests with real processes, faults, kills and privileges; every com
 .PHONY: race
 race: ## the tests of make test under the race detector, where there is more than one goroutine
 	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race $(IMPURE)
-	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race -run 'Serve' ./internal/report
+	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race -run 'Serve' ./internal/publish/report
 
 # Conditions of make flaky, and which of the tests it runs, by a regular expression.
 CONDITIONS ?= quiet busy one-cpu half-cpu user odd-surroundings
@@ -150,7 +150,7 @@ TESTS ?=
 
 .PHONY: flaky
 flaky: ## make test and test-live again (ROUNDS=1) under CONDITIONS, as root; appends to flaky.jsonl, goes on where it stopped, prints a table
-	$(GO) run ./internal/tests/run flaky -rounds $(if $(filter file,$(origin ROUNDS)),1,$(ROUNDS)) -conditions '$(CONDITIONS)' $(if $(TESTS),-tests '$(TESTS)')
+	$(GO) run ./internal/dev/tests/run flaky -rounds $(if $(filter file,$(origin ROUNDS)),1,$(ROUNDS)) -conditions '$(CONDITIONS)' $(if $(TESTS),-tests '$(TESTS)')
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; the manifest for Kubernetes in its own types
@@ -159,14 +159,14 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; the manifest for Ku
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
 	$(GO) test -C testdata/kubernetes/manifest -count=1 .
-	@if command -v shellcheck >/dev/null; then shellcheck internal/fleet/templates/*.sh .ci/run testdata/kubernetes/run testdata/vm/run testdata/vm/preferred-node/build \
+	@if command -v shellcheck >/dev/null; then shellcheck internal/work/fleet/templates/*.sh .ci/run testdata/kubernetes/run testdata/vm/run testdata/vm/preferred-node/build \
 	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/vm/preferred-node/balancing testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
 lint-c: ## strict warnings over all C
 	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c testdata/kubernetes/*.c \
-	  internal/*/testdata/*.c
+	  internal/*/*/testdata/*.c
 
 .PHONY: sanitize
 sanitize: ## the C kernels' tests under the address and undefined-behaviour sanitizers
@@ -182,7 +182,7 @@ arm64: ## go vet for arm64; the C kernels' tests in QEMU, on a CPU with LSE atom
 	export CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump; \
 	$(GO) vet ./... || exit 1; \
 	run() { $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' -exec "qemu-aarch64-static -cpu $$1" $$2; }; \
-	run max "./csrc ./internal/contend ./internal/c2c ./internal/memory" && run cortex-a57 ./csrc
+	run max "./csrc ./internal/work/contend ./internal/work/c2c ./internal/work/memory" && run cortex-a57 ./csrc
 
 .PHONY: fuzz
 # Without its limit, a target spends a minute on each new input to make it smaller.
@@ -200,12 +200,12 @@ fuzz: ## each fuzz target for FUZZTIME (50000x: inputs)
 
 .PHONY: bench
 bench: ## speed and memory as ratios against named rivals, in interleaved rounds (nothing else running, 7 min)
-	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
-	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
+	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/work/primes
+	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/work/primes
 	$(GO) test -run "^$$" -bench "LongJournal|Start" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "DryRun" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Child|Scheduler" -benchtime $(ROUNDS)x -timeout 30m ./internal/run
-	$(GO) test -run "^$$" -bench "Judge" -benchtime 1x -timeout 30m ./internal/fleet
+	$(GO) test -run "^$$" -bench "Judge" -benchtime 1x -timeout 30m ./internal/work/fleet
 
 .PHONY: bench-plans
 bench-plans: ## each dry run on 2 to 4,096 CPUs: time, files opened (BEFORE=another gorun: compare with it; GORUN_DIR=1: see the benchmark)
@@ -223,7 +223,7 @@ bench-metrics: ## runs scraped each second, compared with runs without scrapes (
 bench-numa: ## numa's probe compared with plain C, and its load with stress-ng, if in PATH (nothing else running, 14 min)
 	$(GO) test -run "^$$" -bench "Numa/./[KM]iB" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Numa/./GiB" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
-	$(GO) test -run "^$$" -bench "Duty" -benchtime $(ROUNDS)x -timeout 30m ./internal/load
+	$(GO) test -run "^$$" -bench "Duty" -benchtime $(ROUNDS)x -timeout 30m ./internal/start/load
 
 # PRESET is the table of numa-rfc: rfc-intel or rfc-amd.
 PRESET ?= rfc-intel
@@ -280,7 +280,7 @@ power: ## rounds and seconds until a difference is found, for each recording (NO
 record: ## record the runs of testdata/runs again in QEMU, with their views (RUNS: only some; 10 min)
 	testdata/vm/run setup
 	testdata/runs/record $(RUNS)
-	$(GO) test ./internal/report -run '^TestViews$$' -update
+	$(GO) test ./internal/publish/report -run '^TestViews$$' -update
 
 .PHONY: capture
 capture: ## capture the QEMU machines again into testdata/hosts
@@ -311,7 +311,7 @@ completions: build ## write shell completions to ./completions
 
 .PHONY: update
 update: ## write the golden files again; read the diff before you commit it
-	$(GO) test ./internal/fleet ./internal/result ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
+	$(GO) test ./internal/work/fleet ./internal/record/result ./internal/machine/topology ./internal/publish/render ./internal/publish/report ./internal/publish/metrics -update
 	$(GO) test ./cmd/gorun -update
 
 .PHONY: clean

@@ -4,4 +4,4 @@
 // state. refused.c is no kernel: it ends a process that the kernel refuses what the Go runtime needs.
 package csrc
 
-import _ "gorun/internal/hint" // where a build without cgo or for another system stops
+import _ "gorun/internal/base/hint" // where a build without cgo or for another system stops

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
-	"gorun/internal/linux"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/linux"
 )
 
 // migrate moves a new thread, which ends afterwards.

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"gorun/csrc"
-	"gorun/internal/linux"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/linux"
 )
 
 // shared returns a new Shared.

@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	"gorun/csrc"
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
 )
 
 const lineWords = csrc.ProbeLine / 8

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
 )
 
 // Where the kernel refuses a process what the Go runtime needs, it ends with an error that names the limit.

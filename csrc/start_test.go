@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
-	"gorun/internal/linux"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/linux"
 )
 
 // Processes wait for the gate, and then become their programs or have an error. A signal that this process catches ends one that waits,

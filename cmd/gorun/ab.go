@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gorun/internal/command"
 	"gorun/internal/run"
+	"gorun/internal/work/command"
 )
 
 // newAB is `gorun ab`, the short form of a matrix of commands.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gorun/internal/gobench"
 	"gorun/internal/run"
+	"gorun/internal/work/gobench"
 )
 
 // newBenchmarks is `gorun bench`, a matrix whose cells are benchmarks that it builds.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"gorun/internal/column"
-	"gorun/internal/result"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
 )
 
 // columnLists returns the columns of all experiments and of their parts, by name.

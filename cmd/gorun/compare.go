@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/input"
-	"gorun/internal/journal"
-	"gorun/internal/matrix"
-	"gorun/internal/render"
-	"gorun/internal/result"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/journal"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/render"
+	"gorun/internal/record/result"
 	"gorun/internal/run"
 	"gorun/internal/stats"
 )

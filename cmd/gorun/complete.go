@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gorun/internal/experiment"
-	"gorun/internal/topology"
+	"gorun/internal/machine/topology"
 )
 
 // complete registers a function that completes a flag. Cobra keeps such functions for the life of the process, so they are

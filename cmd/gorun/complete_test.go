@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/shell"
-	"gorun/internal/tests"
+	"gorun/internal/base/shell"
+	"gorun/internal/dev/tests"
 )
 
 // bashCompletion has the functions that the script of gorun needs.

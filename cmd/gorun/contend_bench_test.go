@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/c2c"
-	"gorun/internal/contend"
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/result"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/result"
+	"gorun/internal/work/c2c"
+	"gorun/internal/work/contend"
 )
 
 // compiled builds a program from sources in C, and returns its path.
@@ -29,7 +29,7 @@ func compiled(t testing.TB, args ...string) string {
 }
 
 // rival builds the plain C program that makes the same operations.
-func rival(b *testing.B) string { return compiled(b, "../../internal/contend/testdata/rival.c") }
+func rival(b *testing.B) string { return compiled(b, "../../internal/work/contend/testdata/rival.c") }
 
 // contender measures the given number of operations on these CPUs, and returns ns per operation.
 type contender func(b *testing.B, op string, count int, cpus []int) float64

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/doctor"
 	"gorun/internal/experiment"
-	"gorun/internal/measure"
-	"gorun/internal/render"
+	"gorun/internal/publish/render"
 	"gorun/internal/run"
+	"gorun/internal/sample/measure"
+	"gorun/internal/work/doctor"
 )
 
 // doctorOptions are the flags of `gorun doctor`.

@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/metrics"
-	"gorun/internal/subject/programtest"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/place/subject/programtest"
+	"gorun/internal/publish/metrics"
 )
 
 const readme = "../../README.md"
@@ -157,7 +157,7 @@ exec git update-ref refs/remotes/origin/main HEAD
 // module is a module with benchmarks in the packages that documents name.
 var module = []txtar.File{
 	{Name: "go.mod", Data: []byte("module example.com/x\n\ngo 1.24\n")},
-	{Name: "internal/shell/x_test.go", Data: []byte("package shell\n\nimport \"testing\"\n\nfunc BenchmarkParse(b *testing.B) {\n\tfor b.Loop() {\n\t}\n}\n")},
+	{Name: "internal/base/shell/x_test.go", Data: []byte("package shell\n\nimport \"testing\"\n\nfunc BenchmarkParse(b *testing.B) {\n\tfor b.Loop() {\n\t}\n}\n")},
 	{Name: "internal/stats/x_test.go", Data: []byte("package stats\n\nimport \"testing\"\n\nfunc BenchmarkMedian(b *testing.B) {\n\tfor b.Loop() {\n\t}\n}\n")},
 }
 

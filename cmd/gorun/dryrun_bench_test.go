@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/topology/topologytest"
+	"gorun/internal/machine/topology/topologytest"
 )
 
 // mostDryRun is the time after which a dry run is ended, so that the benchmark ends even if one takes far too long.

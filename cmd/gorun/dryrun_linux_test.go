@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/topology/topologytest"
+	"gorun/internal/machine/topology/topologytest"
 )
 
 // A dry run reads the machine once, however many cells it has: it opens no file once for each cell.

@@ -5,15 +5,15 @@ import (
 	"os"
 	"time"
 
-	"gorun/internal/child"
-	"gorun/internal/doctor"
-	"gorun/internal/hint"
-	"gorun/internal/output"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
+	"gorun/internal/base/hint"
+	"gorun/internal/files/output"
+	"gorun/internal/kernel/sysfs"
+	"gorun/internal/machine/topology"
+	"gorun/internal/record/result"
 	"gorun/internal/run"
-	"gorun/internal/sysfs"
-	"gorun/internal/topology"
+	"gorun/internal/show/term"
+	"gorun/internal/start/child"
+	"gorun/internal/work/doctor"
 )
 
 // env is the environment of a command: its streams, its clock, its machine. Tests replace parts of it.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/linux"
 	"gorun/internal/stats"
-	"gorun/internal/tests"
 )
 
 // The comparison of placements finds the placement that is best by construction, and no difference if there is none: `make

@@ -19,14 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/input"
-	"gorun/internal/journal"
-	"gorun/internal/linux"
-	"gorun/internal/process"
-	"gorun/internal/render"
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/journal"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/publish/render"
+	"gorun/internal/record/result"
+	"gorun/internal/start/process"
 )
 
 // fault is something that goes wrong while gorun measures: a row of the table in topics/faults.md, and its test.
@@ -301,7 +301,7 @@ func removedJournal(t *testing.T, f fault) {
 	assert.Len(t, run.Samples, 6, "two rounds of two cells and the control")
 }
 
-// damagedJournal changes a byte of a journal. internal/journal tests the changes of each kind of byte.
+// damagedJournal changes a byte of a journal. internal/judge/journal tests the changes of each kind of byte.
 func damagedJournal(t *testing.T, f fault) {
 	archive, err := txtar.ParseFile("../../testdata/runs/exec.txtar")
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/column"
+	"gorun/internal/record/column"
 )
 
 const figuresIntro = "What does gorun measure, in which unit, and under which name?\n\n" +

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gorun/internal/hint"
-	"gorun/internal/output"
+	"gorun/internal/base/hint"
+	"gorun/internal/files/output"
 )
 
 // writeFiles writes files into a directory, which it makes if there is none. All of them are opened before the first is

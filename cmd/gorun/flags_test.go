@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"gorun/internal/child"
+	"gorun/internal/dev/tests"
 	"gorun/internal/experiment"
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/record/result"
+	"gorun/internal/start/child"
 )
 
 // flagValues are the values that every flag is given, by class. The classes of long values have a text that is repeated.

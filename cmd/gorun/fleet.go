@@ -14,14 +14,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/doctor"
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/fleet"
-	"gorun/internal/hint"
-	"gorun/internal/measure"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
+	"gorun/internal/record/result"
 	"gorun/internal/run"
+	"gorun/internal/sample/measure"
+	"gorun/internal/show/term"
+	"gorun/internal/work/doctor"
+	"gorun/internal/work/fleet"
 )
 
 // fleetCommands are the commands of `gorun fleet`.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/fleet"
-	"gorun/internal/hint"
-	"gorun/internal/output"
-	"gorun/internal/report"
+	"gorun/internal/files/output"
+	"gorun/internal/publish/report"
 	"gorun/internal/run"
+	"gorun/internal/work/fleet"
 )
 
 // fleetJudgeOptions are the flags and arguments of `gorun fleet judge`.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/catalog"
-	"gorun/internal/fleet"
-	"gorun/internal/hint"
+	"gorun/internal/base/catalog"
+	"gorun/internal/base/hint"
+	"gorun/internal/work/fleet"
 )
 
 func newFleetTemplate(e env) *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/fleet"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/work/fleet"
 )
 
 // visiting is a visit by a process of gorun's, which has measured something.

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/input"
-	"gorun/internal/journal"
-	"gorun/internal/launch"
-	"gorun/internal/linux"
-	"gorun/internal/render"
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/journal"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/publish/render"
+	"gorun/internal/record/result"
+	"gorun/internal/start/launch"
 )
 
 // measures has one endless run of each kind, on two CPUs A and B.

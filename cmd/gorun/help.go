@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/render/term"
 	"gorun/internal/run"
+	"gorun/internal/show/term"
 )
 
 // shared are the groups of flags that are the same in every run: each command's help names them in one line, and

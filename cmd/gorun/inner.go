@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"gorun/internal/guardian"
-	"gorun/internal/launch"
-	"gorun/internal/load"
-	"gorun/internal/numa"
-	"gorun/internal/process"
+	"gorun/internal/guard/guardian"
+	"gorun/internal/kernel/sysfs"
 	"gorun/internal/run"
-	"gorun/internal/sysfs"
+	"gorun/internal/start/launch"
+	"gorun/internal/start/load"
+	"gorun/internal/start/process"
+	"gorun/internal/work/numa"
 )
 
 // inner are the commands with which gorun starts itself as a child. They are not for people, and have no flags. main looks for

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
 )
 
 // `make install` installs a working gorun below PREFIX, with the man pages and the completions where shells look for them.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/hint"
-	"gorun/internal/journal"
-	"gorun/internal/render"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
-	"gorun/internal/units"
+	"gorun/internal/base/hint"
+	"gorun/internal/base/units"
+	"gorun/internal/judge/journal"
+	"gorun/internal/publish/render"
+	"gorun/internal/record/result"
+	"gorun/internal/show/term"
 )
 
 // newJournal is `gorun journal`, whose commands work on journals.

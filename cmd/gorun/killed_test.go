@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/bind"
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/process"
-	"gorun/internal/result"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/result"
+	"gorun/internal/start/process"
 	"gorun/internal/stats"
-	"gorun/internal/tests"
+	"gorun/internal/work/bind"
 )
 
 // No process is left of a run whose gorun is killed: each holds the end of a pipe, which reads as closed when the last one has

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cgroup/cgrouptest"
-	"gorun/internal/linux"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cgroup/cgrouptest"
+	"gorun/internal/kernel/linux"
 )
 
 // refused runs gorun after these words of a shell and returns its stderr. The exit code must be 1.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gorun/internal/live"
 	"gorun/internal/run"
+	"gorun/internal/work/live"
 )
 
 // newLive is `gorun live`, a matrix whose cells are settings of a program that keeps running.

@@ -17,14 +17,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/live"
-	"gorun/internal/result"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/place/subject"
+	"gorun/internal/place/subject/programtest"
+	"gorun/internal/record/result"
 	"gorun/internal/stats"
-	"gorun/internal/subject"
-	"gorun/internal/subject/programtest"
-	"gorun/internal/tests"
+	"gorun/internal/work/live"
 )
 
 // two are the first two CPUs that this process may use, as placements.

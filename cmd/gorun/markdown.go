@@ -3,8 +3,8 @@ package main
 import (
 	"strings"
 
-	"gorun/internal/lazy"
-	"gorun/internal/render/term"
+	"gorun/internal/base/lazy"
+	"gorun/internal/show/term"
 )
 
 var (

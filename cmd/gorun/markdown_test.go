@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"gorun/internal/render/term"
+	"gorun/internal/show/term"
 )
 
 func TestMarkdown(t *testing.T) {

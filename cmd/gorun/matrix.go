@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/hint"
+	"gorun/internal/base/hint"
 )
 
 // newMatrix is `gorun matrix`, with a command for each experiment.

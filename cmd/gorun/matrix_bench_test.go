@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/input"
-	"gorun/internal/journal"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/journal"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
 )
 
 // built returns the path of a gorun that it builds: the test binary takes longer to start.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/hint"
-	"gorun/internal/input"
-	"gorun/internal/output"
+	"gorun/internal/base/hint"
+	"gorun/internal/files/input"
+	"gorun/internal/files/output"
 )
 
 // watching are the files with which a Prometheus server and Grafana show gorun's metrics: an example of a server's configuration,

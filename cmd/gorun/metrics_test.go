@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/record/result"
 )
 
 // lines is an io.Writer whose text can be read while it grows.

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
-	"gorun/internal/bytesize"
-	"gorun/internal/linux"
-	"gorun/internal/numa"
+	"gorun/internal/base/bytesize"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/work/numa"
 )
 
 // BenchmarkNuma compares the probe with plain C that makes the same accesses, on the last CPU allowed. Both run in one process
@@ -20,7 +20,7 @@ import (
 // whole passes over the buffer. ns/access-numa is the figure of `gorun numa` for the same accesses, on other pages.
 func BenchmarkNuma(b *testing.B) {
 	const runNS = 100e6
-	const source, kernel = "../../internal/numa/testdata/rival.c", "../../csrc/probe.c"
+	const source, kernel = "../../internal/work/numa/testdata/rival.c", "../../csrc/probe.c"
 	gorun, path := built(b), compiled(b, source, kernel)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(b, err)

@@ -15,28 +15,28 @@ import (
 )
 
 // mayOpen are the files that open others themselves, and which these are. Everything else that a command reads or writes may be what
-// somebody put there, and is opened by internal/input and internal/output. A file of tests, and what only developing needs, may open
+// somebody put there, and is opened by internal/files/input and internal/files/output. A file of tests, and what only developing needs, may open
 // anything; so may everything open os.DevNull.
 var mayOpen = map[string]string{
-	"internal/input/input.go":      "an opener",
-	"internal/output/output.go":    "an opener",
-	"internal/sysfs/live.go":       "the kernel's",
-	"internal/sysfs/root.go":       "a recorded machine, by the rules of internal/input, which imports it",
-	"internal/sysfs/tree.go":       "a recorded machine, by the rules of internal/input, which imports it",
-	"internal/linux/error.go":      "the kernel's",
-	"internal/linux/exec.go":       "the kernel's; the terminal of this process",
-	"internal/linux/kernelfile.go": "the kernel's",
-	"internal/linux/stops.go":      "the kernel's",
-	"internal/live/pilot.go":       "the kernel's",
-	"internal/numa/support.go":     "the kernel's",
-	"internal/subject/folder.go":   "states that gorun has written, in a folder of the user's own",
-	"internal/subject/putback.go":  "the kernel's",
-	"internal/subject/state.go":    "the kernel's",
-	"internal/subject/subject.go":  "the kernel's",
-	"internal/subject/switch.go":   "the kernel's",
-	"internal/fleet/read.go":       "visits",
-	"internal/fleet/visit.go":      "a new file; its folder",
-	"internal/gobench/base.go":     "a new file in a folder of gorun's own",
+	"internal/files/input/input.go":       "an opener",
+	"internal/files/output/output.go":     "an opener",
+	"internal/kernel/sysfs/live.go":       "the kernel's",
+	"internal/kernel/sysfs/root.go":       "a recorded machine, by the rules of internal/files/input, which imports it",
+	"internal/kernel/sysfs/tree.go":       "a recorded machine, by the rules of internal/files/input, which imports it",
+	"internal/kernel/linux/error.go":      "the kernel's",
+	"internal/kernel/linux/exec.go":       "the kernel's; the terminal of this process",
+	"internal/kernel/linux/kernelfile.go": "the kernel's",
+	"internal/kernel/linux/stops.go":      "the kernel's",
+	"internal/work/live/pilot.go":         "the kernel's",
+	"internal/work/numa/support.go":       "the kernel's",
+	"internal/place/subject/folder.go":    "states that gorun has written, in a folder of the user's own",
+	"internal/place/subject/putback.go":   "the kernel's",
+	"internal/place/subject/state.go":     "the kernel's",
+	"internal/place/subject/subject.go":   "the kernel's",
+	"internal/place/subject/switch.go":    "the kernel's",
+	"internal/work/fleet/read.go":         "visits",
+	"internal/work/fleet/visit.go":        "a new file; its folder",
+	"internal/work/gobench/base.go":       "a new file in a folder of gorun's own",
 }
 
 // openers are the functions that open a file by its name.
@@ -79,7 +79,7 @@ func TestOpeners(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, is := n.(*ast.CallExpr)
 			if is && opens(call) {
-				assert.Contains(t, mayOpen, name, "it opens a file: use internal/input or internal/output")
+				assert.Contains(t, mayOpen, name, "it opens a file: use internal/files/input or internal/files/output")
 				delete(unused, name)
 			}
 			return true

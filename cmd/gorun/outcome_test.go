@@ -15,10 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/linux/linuxtest"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/kernel/linux/linuxtest"
 )
 
 // An outcome has the reports of a command line.

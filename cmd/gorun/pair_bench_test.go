@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
-	"gorun/internal/pair"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/work/pair"
 )
 
 // pairLoops are the loops of a process: they take 1 to 3 s, which is long compared with the time slices of two on one CPU.
@@ -47,7 +47,7 @@ func BenchmarkPairOneCPU(b *testing.B) {
 
 // BenchmarkPairCalls compares the system calls per second with those of a plain C program, in turn.
 func BenchmarkPairCalls(b *testing.B) {
-	const source = "../../internal/pair/testdata/rival.c"
+	const source = "../../internal/work/pair/testdata/rival.c"
 	same, apart := onTwoCPUs(b)
 	gorun, path := built(b), compiled(b, source, "-lm")
 	for name, cpus := range map[string][2]string{"cpus=1": same, "cpus=2": apart} {

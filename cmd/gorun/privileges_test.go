@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux/linuxtest"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/linux/linuxtest"
 )
 
 var onlyWithout = flag.String("privileges-without", "", "a regular expression: try these conditions only")

@@ -21,11 +21,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
-	"gorun/internal/metrics"
-	"gorun/internal/primes"
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/publish/metrics"
+	"gorun/internal/record/result"
+	"gorun/internal/work/primes"
 )
 
 // prometheusDir has the files for a Prometheus server and Grafana.

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/input"
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/files/input"
+	"gorun/internal/record/result"
 )
 
 // clone is a git repository of these sources, in which `make matrix` runs.

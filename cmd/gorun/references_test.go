@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
-	"gorun/internal/render/term"
-	"gorun/internal/table"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/table"
+	"gorun/internal/show/term"
 )
 
 // readSource reads a table in testdata/references: what the lines before it say ("# machine: …"; lines with the same key are

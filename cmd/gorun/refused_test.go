@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/shell"
+	"gorun/internal/base/shell"
 )
 
 // refusals are command lines of wrong use, as in a shell, with the error and, after "…", the hint; "…" is any text. MACHINE stands for a

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/hint"
-	"gorun/internal/output"
-	"gorun/internal/report"
-	"gorun/internal/web"
+	"gorun/internal/base/hint"
+	"gorun/internal/files/output"
+	"gorun/internal/publish/report"
+	"gorun/internal/publish/web"
 )
 
 // reportOptions are the flags and arguments of `gorun report`.

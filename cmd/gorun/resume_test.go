@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/record/result"
 )
 
 // resumeAfterKill kills a matrix at random moments, and resumes it: it has every cell at the end, every sample once, and every sample

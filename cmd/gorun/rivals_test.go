@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchmath"
 
-	"gorun/internal/column"
+	"gorun/internal/dev/tests"
+	"gorun/internal/record/column"
 	"gorun/internal/stats"
-	"gorun/internal/tests"
 )
 
 var (

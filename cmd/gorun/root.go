@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/child"
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/launch"
-	"gorun/internal/output"
+	"gorun/internal/files/output"
 	"gorun/internal/run"
+	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // Exit codes.

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cgroup/cgrouptest"
-	"gorun/internal/linux"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cgroup/cgrouptest"
+	"gorun/internal/kernel/linux"
 )
 
 // limited are commands in addition to commandsTried, which start processes and change what they put back. $PID is a program of the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gorun/internal/result"
+	"gorun/internal/record/result"
 )
 
 // schemaNode is the description of a type or a key in the schema of gorun's JSON.
@@ -70,7 +70,7 @@ func schemaTopic() topic {
 		panic(err) // impossible: the schema is embedded
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s\n\nThe schema itself, for programs, is internal/result/schema.json of gorun's source.\n", schema.Description)
+	fmt.Fprintf(&text, "%s\n\nThe schema itself, for programs, is internal/record/result/schema.json of gorun's source.\n", schema.Description)
 	text.WriteString("\nWhat most readers need of a run:\n\n" + schemaSummary)
 	for _, object := range schema.Defs {
 		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n| key | type | meaning |\n| --- | --- | --- |\n", object.name, object.Description)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"gorun/internal/result"
+	"gorun/internal/record/result"
 )
 
 // schemaDefs returns the definitions of result.JSONSchema.

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
-	"gorun/internal/result"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/result"
 	"gorun/internal/stats"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
 )
 
 // TestLiveScripts runs the scripts that take long: with two CPUs at once, with kills, or with builds.

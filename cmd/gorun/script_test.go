@@ -15,11 +15,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/linux/linuxtest"
-	"gorun/internal/subject/programtest"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/kernel/linux/linuxtest"
+	"gorun/internal/place/subject/programtest"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs in testdata/script, and tables of help topics, anew")

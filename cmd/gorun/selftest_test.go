@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/column"
-	"gorun/internal/linux"
-	"gorun/internal/result"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
 	"gorun/internal/stats"
-	"gorun/internal/tests"
 )
 
 var (

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cgroup/cgrouptest"
-	"gorun/internal/command"
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/result"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cgroup/cgrouptest"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/result"
+	"gorun/internal/work/command"
 )
 
 // ticks is more than the error of /proc/stat, in seconds.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/fleet"
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
+	"gorun/internal/work/fleet"
 )
 
 // The loop over hosts visits two at once by a real sshd, and says which it could not visit: one that is down, one whose disk is full,

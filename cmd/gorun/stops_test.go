@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/numa"
-	"gorun/internal/process"
-	"gorun/internal/result"
+	"gorun/internal/dev/tests"
+	"gorun/internal/record/result"
 	"gorun/internal/run"
-	"gorun/internal/tests"
+	"gorun/internal/start/process"
+	"gorun/internal/work/numa"
 )
 
 // stops has runs in which a process is stopped. All but those of exec --stat are endless, and are stopped until one of their samples

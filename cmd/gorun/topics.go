@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/render/term"
+	"gorun/internal/show/term"
 )
 
 //go:embed topics/*.md

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
+	"gorun/internal/record/result"
+	"gorun/internal/show/term"
 )
 
 // gorun help shows each topic, after the help of the command with its name if there is one.

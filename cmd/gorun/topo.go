@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/experiment"
-	"gorun/internal/render"
-	"gorun/internal/result"
+	"gorun/internal/machine/topology"
+	"gorun/internal/publish/render"
+	"gorun/internal/record/result"
 	"gorun/internal/run"
-	"gorun/internal/topology"
 )
 
 // topoOptions are the flags of `gorun topo`.

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/csrc"
-	"gorun/internal/result"
+	"gorun/internal/record/result"
 )
 
-// version is the release, and revision the commit of its source. The linker sets them in a release (internal/dist).
+// version is the release, and revision the commit of its source. The linker sets them in a release (internal/dev/dist).
 var version, revision = "0.1.0-dev", ""
 
 // tool returns the name, version, commit and compilers of this program. The commit is from the record of the build if the linker

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
 )
 
 // Each command says that it waits for a pipe, and ends at a signal.

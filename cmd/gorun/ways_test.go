@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/apply"
-	"gorun/internal/catalog"
-	"gorun/internal/cgroup/cgrouptest"
-	"gorun/internal/tests"
+	"gorun/internal/base/catalog"
+	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cgroup/cgrouptest"
+	"gorun/internal/show/apply"
 )
 
 // answers is a program that prints what the kernel says of its own setting: its CPUs and nodes, the nice value, the policy, its

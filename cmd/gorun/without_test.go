@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"gorun/internal/linux/linuxtest"
+	"gorun/internal/kernel/linux/linuxtest"
 )
 
 // No process has the user or group somebody or a higher one.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"gorun/internal/bytesize"
-	"gorun/internal/hint"
-	"gorun/internal/linux"
-	"gorun/internal/matrix"
+	"gorun/internal/base/bytesize"
+	"gorun/internal/base/hint"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/kernel/linux"
 )
 
 // Number is what a flag with bounds can be.

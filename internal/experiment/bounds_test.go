@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/hint"
-	"gorun/internal/linux"
+	"gorun/internal/base/hint"
+	"gorun/internal/kernel/linux"
 )
 
 // Flags refuse what they cannot be, with the same error on a command line as in a matrix.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/topology"
+	"gorun/internal/machine/topology"
 )
 
 // Completion completes the values of one flag: by words, by what this machine has, or by files.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/result"
-	"gorun/internal/topology"
-	"gorun/internal/units"
+	"gorun/internal/base/units"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/machine/topology"
+	"gorun/internal/record/result"
 )
 
 // NoCPUs is the value for no CPUs, of a flag whose CPU list is optional.

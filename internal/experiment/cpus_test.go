@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cpuset"
+	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/experiment"
-	"gorun/internal/result"
-	"gorun/internal/tests/hosts"
-	"gorun/internal/topology"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/machine/topology"
+	"gorun/internal/record/result"
 )
 
 func TestDescribeCPUs(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"io/fs"
 	"time"
 
-	"gorun/internal/child"
-	"gorun/internal/column"
-	"gorun/internal/cpuset"
-	"gorun/internal/input"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
-	"gorun/internal/topology"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/machine/topology"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
+	"gorun/internal/start/child"
 )
 
 // Text holds the texts of an experiment on the command line.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"gorun/internal/hint"
-	"gorun/internal/result"
+	"gorun/internal/base/hint"
+	"gorun/internal/record/result"
 )
 
 // FlagSet is a set of flags with the shell completion of their values.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/hint"
-	"gorun/internal/topology"
+	"gorun/internal/base/hint"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/machine/topology"
 )
 
 // SamplingSpec holds the flags of a plain run's samples by name.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"gorun/internal/matrix"
-	"gorun/internal/result"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
 )
 
 // Source supplies the groups of cells of a matrix, after some work if they are not known before it, such as a build. It belongs to one

@@ -1,12 +1,12 @@
 package experiment
 
 import (
-	"gorun/internal/column"
-	"gorun/internal/render/chart"
-	"gorun/internal/render/term"
-	"gorun/internal/render/view"
-	"gorun/internal/result"
-	"gorun/internal/table"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
+	"gorun/internal/record/table"
+	"gorun/internal/show/chart"
+	"gorun/internal/show/term"
+	"gorun/internal/show/view"
 )
 
 // View defines how runs of an experiment are shown, where that does not follow from its columns. The zero View suffices.

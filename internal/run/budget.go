@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/base/hint"
+	"gorun/internal/base/units"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
-	"gorun/internal/units"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
 )
 
 // errCut is the reason why a sample that the budget cut short is not judged.

@@ -10,14 +10,14 @@ import (
 	"slices"
 	"time"
 
-	"gorun/internal/child"
-	"gorun/internal/cpuset"
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/measure"
-	"gorun/internal/result"
-	"gorun/internal/sysfs"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/sysfs"
+	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
+	"gorun/internal/start/child"
 )
 
 // SampleCommand is the command of a child that samples one cell.

@@ -15,16 +15,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/child"
-	"gorun/internal/cpuset"
+	"gorun/internal/base/hint"
+	"gorun/internal/dev/tests"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/linux"
-	"gorun/internal/matrix"
-	"gorun/internal/measure"
-	"gorun/internal/result"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
+	"gorun/internal/start/child"
 	"gorun/internal/stats"
-	"gorun/internal/tests"
 )
 
 // fake is an experiment whose cells define its behaviour.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
 )
 
 // command is what each command that runs an experiment has.

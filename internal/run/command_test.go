@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/base/hint"
+	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/tests/hosts"
 )
 
 var errBecame = errors.New("this process would be another program now")

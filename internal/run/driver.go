@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
-	"gorun/internal/input"
-	"gorun/internal/linux"
-	"gorun/internal/matrix"
-	"gorun/internal/measure"
-	"gorun/internal/placement"
-	"gorun/internal/result"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/place/placement"
+	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
 )
 
 // driver executes a plan.

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
 )
 
 // testRun is a driver of a fake experiment, whose clock advances by the duration of each sample.

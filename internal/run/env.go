@@ -10,14 +10,14 @@ import (
 	"slices"
 	"time"
 
-	"gorun/internal/child"
-	"gorun/internal/hint"
-	"gorun/internal/input"
-	"gorun/internal/lazy"
-	"gorun/internal/render"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
-	"gorun/internal/topology"
+	"gorun/internal/base/hint"
+	"gorun/internal/base/lazy"
+	"gorun/internal/files/input"
+	"gorun/internal/machine/topology"
+	"gorun/internal/publish/render"
+	"gorun/internal/record/result"
+	"gorun/internal/show/term"
+	"gorun/internal/start/child"
 )
 
 // Env is the environment of a run, which tests replace.

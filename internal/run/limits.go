@@ -4,10 +4,10 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/linux"
-	"gorun/internal/result"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/result"
 )
 
 // What the Go runtime and a process of gorun need in addition to the requested resources.

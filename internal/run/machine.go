@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"io/fs"
 
-	"gorun/internal/cgroup"
-	"gorun/internal/cpuset"
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/linux"
-	"gorun/internal/result"
-	"gorun/internal/sysfs"
-	"gorun/internal/topology"
+	"gorun/internal/kernel/cgroup"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/kernel/sysfs"
+	"gorun/internal/machine/topology"
+	"gorun/internal/record/result"
 )
 
 // machine is a machine, read once for all cells of a run.

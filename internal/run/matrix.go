@@ -10,14 +10,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"gorun/internal/catalog"
+	"gorun/internal/base/catalog"
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/input"
-	"gorun/internal/matrix"
-	"gorun/internal/measure"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
+	"gorun/internal/show/term"
 )
 
 // Matrix is a command whose flags of an experiment take several values each: `gorun matrix EXPERIMENT`, `gorun ab`, `gorun bench`.

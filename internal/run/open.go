@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/metrics"
-	"gorun/internal/output"
-	"gorun/internal/render/chart"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
+	"gorun/internal/files/output"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/metrics"
+	"gorun/internal/record/result"
+	"gorun/internal/show/chart"
+	"gorun/internal/show/term"
 )
 
 // check returns an error if this process may not have the threads or the memory that it needs, or outputs are the same file.

@@ -13,15 +13,15 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gorun/internal/apply"
-	"gorun/internal/catalog"
+	"gorun/internal/base/catalog"
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/metrics"
-	"gorun/internal/output"
-	"gorun/internal/render"
-	"gorun/internal/topology"
+	"gorun/internal/files/output"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/machine/topology"
+	"gorun/internal/publish/metrics"
+	"gorun/internal/publish/render"
+	"gorun/internal/show/apply"
 )
 
 // cpuFlags are the flags that select the CPUs of a cell. They are axes of a matrix.

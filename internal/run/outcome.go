@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/matrix"
-	"gorun/internal/result"
-	"gorun/internal/shell"
+	"gorun/internal/base/shell"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
 )
 
 // outcome returns the error of a run whose result was shown; status is that of the user's command.

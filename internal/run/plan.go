@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/cpuset"
+	"gorun/internal/base/hint"
+	"gorun/internal/base/shell"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
-	"gorun/internal/shell"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/record/result"
 )
 
 // plan is a run before anything has been opened or measured.

@@ -3,9 +3,9 @@ package run
 import (
 	"time"
 
-	"gorun/internal/matrix"
-	"gorun/internal/render/term"
-	"gorun/internal/result"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
+	"gorun/internal/show/term"
 )
 
 // showProgress displays the progress of the run until stop is called.

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/child"
-	"gorun/internal/journal"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
+	"gorun/internal/judge/journal"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
+	"gorun/internal/start/child"
 )
 
 func TestWithFlags(t *testing.T) {

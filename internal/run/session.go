@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"gorun/internal/apply"
+	"gorun/internal/base/hint"
+	"gorun/internal/base/shell"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/journal"
-	"gorun/internal/matrix"
-	"gorun/internal/metrics"
-	"gorun/internal/output"
-	"gorun/internal/result"
-	"gorun/internal/shell"
+	"gorun/internal/files/output"
+	"gorun/internal/judge/journal"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/metrics"
+	"gorun/internal/record/result"
+	"gorun/internal/show/apply"
 )
 
 // session holds what is opened before the samples and always closed after them.

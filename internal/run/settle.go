@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"gorun/internal/experiment"
-	"gorun/internal/journal"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
+	"gorun/internal/judge/journal"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
 )
 
 // What the flags of a run leave open is settled here, once: the seed, and how many samples are taken in what time. A flag that is given

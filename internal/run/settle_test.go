@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"gorun/internal/matrix"
+	"gorun/internal/judge/matrix"
 )
 
 // What is given decides, then the schedule of the experiment, then the default of 60 s for 5 samples; and the default budget does not

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 
-	"gorun/internal/apply"
-	"gorun/internal/hint"
-	"gorun/internal/matrix"
-	"gorun/internal/result"
-	"gorun/internal/shell"
+	"gorun/internal/base/hint"
+	"gorun/internal/base/shell"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
+	"gorun/internal/show/apply"
 )
 
 // execute executes a plan, or shows it.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"gorun/internal/column"
-	"gorun/internal/linux"
-	"gorun/internal/result"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
 )
 
 // liveState holds the live state of a run, for progress and metrics: the sums over its samples, and its extent.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/column"
-	"gorun/internal/result"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
 )
 
 // The displayed extent of a run, with a fake clock.

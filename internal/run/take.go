@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"gorun/internal/cpuset"
+	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
-	"gorun/internal/linux"
-	"gorun/internal/measure"
-	"gorun/internal/placement"
-	"gorun/internal/result"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/place/placement"
+	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
 )
 
 // taker executes cells, in this process or in processes that it starts, and records what disturbed each execution. A run and a child

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/tests"
+	"gorun/internal/dev/tests"
 )
 
 // recorded is one sample of a recording; testdata/noise/README.md has the columns.

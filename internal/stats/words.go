@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"gorun/internal/units"
+	"gorun/internal/base/units"
 )
 
 // String returns the verdict in words.

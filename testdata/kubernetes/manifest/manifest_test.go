@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const template = "../../../internal/fleet/templates/kubernetes.yaml"
+const template = "../../../internal/work/fleet/templates/kubernetes.yaml"
 
 // read decodes a manifest as the API server does with fieldValidation=Strict: unknown and repeated fields are errors.
 func read(text string) (job batch.Job, err error) {

@@ -1,0 +1,240 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
+)
+
+// checker adds lines to a recording, and checks each against those before it. The lines have the order that an outline has.
+type checker struct {
+	Recording
+	of      Columns
+	figures []matrix.Comparand // the judged ones; none: nothing is judged
+	answers map[string]answer  // by question
+	partial bool               // what the last footer says
+}
+
+// answer is the first answer to a question.
+type answer struct {
+	is     string
+	sample int // that had it first
+}
+
+func newChecker(of Columns) *checker {
+	return &checker{Recording: Recording{Footed: -1}, of: of, answers: map[string]answer{}}
+}
+
+// take takes the next line.
+func (c *checker) take(line result.Line) error {
+	c.Lines++
+	switch {
+	case line.Header != nil:
+		return c.header(line.Header)
+	case line.Sample != nil:
+		return c.sample(line.Sample)
+	}
+	return c.footer(line.Footer)
+}
+
+// header takes the first line, and finds out how the samples are judged.
+func (c *checker) header(run *result.Run) error {
+	run.Samples, run.Units = []result.Sample{}, nil
+	c.Run = run
+	if err := checkCells(run); err != nil {
+		return err
+	}
+	m := run.Matrix
+	if m == nil {
+		if len(run.Cells) > 0 {
+			return errors.New("the header has cells, but not how they are compared")
+		}
+		return nil
+	}
+	if !reflect.DeepEqual(m, run.Header().Matrix) {
+		return errors.New("the header has a verdict, before the first sample")
+	}
+	if err := checkCompared(run); err != nil {
+		return err
+	}
+	columns, known := c.of(run.Experiment)
+	var err error
+	switch m.Order.Design {
+	case "", result.Pairs, result.Rows:
+		c.figures, err = matrix.Comparands(run, columns)
+	default:
+		err = fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
+	}
+	if err != nil && !known {
+		c.Unjudged = err
+		return nil
+	}
+	if err != nil || m.Order.Design != "" {
+		return err
+	}
+	if c.Judging, err = matrix.NewJudging(run, columns); err != nil {
+		return err
+	}
+	order := c.Judging.Order()
+	order.Method = m.Order.Method
+	return agrees("the order of the first round", m.Order, order)
+}
+
+// sample takes a sample.
+func (c *checker) sample(s *result.Sample) error {
+	i := len(c.Run.Samples)
+	if s.Index != i {
+		return fmt.Errorf("the sample's index is %d instead of %d", s.Index, i)
+	}
+	if err := checkSample(s); err != nil {
+		return err
+	}
+	if (s.Slot != nil) != (len(c.Run.Cells) > 0) {
+		return errors.New("only one of the sample and the run has cells")
+	}
+	if s.Slot == nil {
+		if i > 0 && c.Run.Samples[i-1].Partial {
+			return errors.New("a sample follows one that was cut short")
+		}
+	} else if err := c.place(s); err != nil {
+		return err
+	}
+	if err := s.In(c.Run.Units); err != nil && s.Quality.Verdict != result.Invalid {
+		return err
+	}
+	c.Run.Take(*s)
+	c.Ended = false
+	if c.Judging == nil {
+		return nil
+	}
+	return c.Judging.Add(*s)
+}
+
+// place checks a sample's place among the cells.
+func (c *checker) place(s *result.Sample) error {
+	if s.Cell < 0 || s.Cell >= len(c.Run.Cells) {
+		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, len(c.Run.Cells))
+	}
+	before := 0.0
+	if n := len(c.Run.Samples); n > 0 {
+		before = c.Run.Samples[n-1].Elapsed
+	}
+	switch took := s.Elapsed - before; {
+	case took < 0:
+		return fmt.Errorf("the sample ended %v s into the run, and the one before it %v s", s.Elapsed, before)
+	case longer(s.Seconds, took):
+		return fmt.Errorf("the sample took %v s, but the run only %v s in that time", s.Seconds, took)
+	}
+	if c.figures != nil && s.Good() {
+		if figure := c.figures[0].Of(*s); !(figure > 0 && figure < math.MaxFloat64) {
+			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
+		}
+	}
+	if s.Answer != nil && c.Run.Matrix.Order.Design == "" && s.Quality.Verdict != result.Invalid {
+		first, asked := c.answers[s.Answer.Of]
+		if !asked {
+			c.answers[s.Answer.Of] = answer{s.Answer.Is, s.Index}
+		} else if first.is != s.Answer.Is {
+			return fmt.Errorf("%q are %q here, and %q in sample %d", s.Answer.Of, s.Answer.Is, first.is, first.sample)
+		}
+	}
+	return c.follows(s)
+}
+
+// follows checks that a sample is the next one of the schedule. That of blocks follows from the seed and the samples before it.
+func (c *checker) follows(s *result.Sample) error {
+	if c.Judging != nil {
+		if c.Judging.Done() {
+			return errors.New("the run was over before this sample")
+		}
+		want := c.Judging.Next()
+		if want.Elapsed = s.Elapsed; want != *s.Slot {
+			return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
+		}
+		return nil
+	}
+	m, before := c.Run.Matrix, c.Run.Samples
+	last := result.Slot{Cell: -1}
+	if len(before) > 0 {
+		last = *before[len(before)-1].Slot
+	}
+	ok := true
+	switch m.Order.Design {
+	case result.Rows:
+		ok = s.Cell == last.Cell && s.Round == last.Round+1 || s.Cell == last.Cell+1 && s.Round == 0
+		ok = ok && (m.Rounds == 0 || s.Round < m.Rounds)
+	case result.Pairs:
+		ok = s.Round == len(before)/2
+		switch first := m.Order.First; {
+		case len(before)%2 == 1:
+			ok = ok && s.Cell == 1-last.Cell
+		case len(before) == 0 && len(first) > 0 && len(first[0]) > 0:
+			ok = ok && s.Cell == first[0][0]
+		}
+	default: // this gorun cannot judge it
+		return nil
+	}
+	if !ok || s.Block != 0 || s.Control {
+		return fmt.Errorf("the sample, of cell %d in round %d, is not the next one in the schedule", s.Cell, s.Round)
+	}
+	return nil
+}
+
+// footer takes a footer.
+func (c *checker) footer(f *result.Footer) error {
+	run := c.Run
+	c.judge()
+	if len(run.Cells) != len(f.Cells) {
+		return fmt.Errorf("the footer has %d cells, but the header %d", len(f.Cells), len(run.Cells))
+	}
+	for i := range run.Cells {
+		of, cell := f.Cells[i], &run.Cells[i]
+		switch {
+		case c.Unjudged != nil: // this gorun cannot judge it
+			cell.Judged(of)
+		case run.Matrix != nil && run.Matrix.Rules != matrix.Rules: // what followed by other rules is not what follows now
+			of.Judged(*cell)
+		}
+		if err := agrees(fmt.Sprintf("cell %d of the footer", i), of, *cell); err != nil {
+			return err
+		}
+	}
+	if f.Summary != nil { // otherwise there are several rows, or another figure than wall time
+		if run.Matrix != nil {
+			return errors.New("the footer has one summary for several cells")
+		}
+		if err := agrees("the footer's summary", f.Summary, result.Summarise(run.Samples)); err != nil {
+			return err
+		}
+	}
+	c.Footed, c.Ended, c.partial = f.Samples, true, f.Partial
+	run.Summary, run.Findings, run.Warnings = f.Summary, f.Findings, f.Warnings
+	return nil
+}
+
+// judge sets the verdicts and summaries of the cells.
+func (c *checker) judge() {
+	switch {
+	case c.figures == nil:
+	case c.Judging != nil:
+		c.Judging.Judge()
+	case c.Run.Matrix.Order.Design == result.Pairs:
+		matrix.JudgePairs(c.Run, c.figures)
+	default:
+		matrix.Summarise(c.Run, c.figures)
+	}
+}
+
+// end completes the recording after the last line.
+func (c *checker) end(whole int64, torn bool) {
+	if !c.Ended { // otherwise the footer's verdicts are the last
+		c.judge()
+	}
+	c.whole, c.Torn = whole, torn
+	c.Ended = c.Ended && !torn
+	c.Run.Partial = !c.Ended || c.partial
+}

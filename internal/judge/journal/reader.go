@@ -1,0 +1,237 @@
+// Package journal writes, reads and checks journals: files of JSON lines with the header, the samples and the footers of a run.
+// All commands read journals through it. What it has read needs no further check.
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"gorun/internal/base/hint"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
+)
+
+// Columns returns the columns of an experiment, and reports whether this gorun has that experiment.
+type Columns func(experiment string) (columns column.List, known bool)
+
+// Recording is a journal that was read. Its lines do not contradict each other: each sample is the next one of the run's
+// schedule and is of one of its cells, each cell is compared with one of the others, and the verdicts and summaries are those
+// that follow from the samples.
+type Recording struct {
+	// Run is the header with the samples, the results of the last footer, and the verdicts and summaries of the cells. It is
+	// partial unless it has ended with the footer of a complete run.
+	Run *result.Run
+	// Judging is the state of a run in randomised complete blocks after its last sample, from which it can continue; nil for
+	// another run, or one that is not judged.
+	Judging *matrix.Judging
+	Footed  int  // samples before the last footer; −1: there is none
+	Ended   bool // the last line is a footer: otherwise the run is in progress, or was killed
+	Lines   int  // complete ones
+	Torn    bool // a broken or incomplete last line was left out
+	// Unjudged is why the cells have no verdicts, or only those of the footer: this gorun cannot judge an experiment that it
+	// does not have. nil: the cells are judged, or need no verdict.
+	Unjudged error
+
+	whole int64 // bytes of the complete lines
+}
+
+// Read reads a journal, also of a run that is in progress or was killed. An error names the first line that is wrong.
+func Read(ctx context.Context, files input.Opener, path string, columns Columns) (*Recording, error) {
+	file, err := files.Open(ctx, path, input.Any)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	rec, err := read(file, columns)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rec, nil
+}
+
+// ReadRun reads a journal, or a run that --format json printed, which is no recording. It returns one of the two.
+func ReadRun(ctx context.Context, files input.Opener, path string, columns Columns) (rec *Recording, run *result.Run, err error) {
+	file, err := files.Open(ctx, path, input.Any)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, headBytes)
+	if rec, err = read(in, columns); err != nil {
+		if limit := file.Limit(input.Document); limit != nil {
+			err = fmt.Errorf("%w; it %w", err, limit)
+		} else {
+			run, err = readJSON(in, columns, err) // of a document, no line was read
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rec, run, nil
+}
+
+// headBytes is how much of a text another looks at.
+const headBytes = 1 << 16
+
+// read reads a journal. Its last line may be broken or incomplete. Lines are compared with each other when all have been read: a
+// footer that counts other samples says more than the first sample after a gap.
+func read(r io.Reader, columns Columns) (*Recording, error) {
+	var o outline
+	if err := o.read(r); err != nil {
+		return nil, err
+	}
+	c := newChecker(columns)
+	for i, line := range o.lines {
+		if err := c.take(line); err != nil {
+			return nil, hint.With(fmt.Errorf("line %d: %w", i+1, err), way(c.Run.Tool))
+		}
+	}
+	c.end(o.whole, o.torn)
+	return &c.Recording, nil
+}
+
+// ReadHeader reads the journal in a regular file as if it had no samples.
+func ReadHeader(path string) (*result.Run, error) {
+	file, err := input.Opener{}.Open(context.Background(), path, input.Any)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	line, err := input.ReadLine(bufio.NewReader(file))
+	if err != nil {
+		return nil, err
+	}
+	rec, err := read(bytes.NewReader(line), func(string) (column.List, bool) { return column.Common(), false })
+	if err != nil {
+		return nil, err
+	}
+	return rec.Run, nil
+}
+
+// outline holds lines in a right order: a header, samples, and footers that count them.
+type outline struct {
+	lines    []result.Line
+	samples  int
+	ended    bool // the last line is a footer
+	warnings []result.Warning
+	whole    int64 // bytes of the complete lines
+	torn     bool  // a broken or incomplete last line was left out
+}
+
+// read adds all lines of a journal.
+func (o *outline) read(r io.Reader) error {
+	in := bufio.NewReaderSize(r, headBytes)
+	if err := another(in); err != nil {
+		return err
+	}
+	var broken error // of the line before
+	for number := 1; ; number++ {
+		text, err := input.ReadLine(in) // without its end: the last line, which may be empty
+		if errors.Is(err, input.ErrLongLine) {
+			return hint.With(fmt.Errorf("line %d %w", number, err), noJournal)
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if len(text) == 0 {
+			break
+		}
+		if broken != nil {
+			return broken
+		}
+		if err == io.EOF {
+			o.torn = true
+			break
+		}
+		line := text[:len(text)-1]
+		err = verify(line)
+		if err != nil && !(errors.Is(err, errNoChecksum) && json.Valid(line)) {
+			broken = fmt.Errorf("line %d is broken: %w", number, err)
+			continue
+		}
+		if err = o.add(line, err); err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+		o.whole += int64(len(text))
+	}
+	if o.lines == nil {
+		err := errors.New("it contains no complete line of a journal")
+		if broken != nil {
+			err = fmt.Errorf("%w: %w", err, broken)
+		}
+		return hint.With(err, noJournal)
+	}
+	o.torn = o.torn || broken != nil
+	return nil
+}
+
+// add adds the next line. unverified is the error of its checksum. A run that is resumed after a footer writes another when it
+// has taken samples.
+func (o *outline) add(text []byte, unverified error) error {
+	line, err := decode(text, unverified)
+	if err != nil {
+		return err
+	}
+	way := asWritten
+	switch f := line.Footer; {
+	case o.lines == nil && line.Header == nil:
+		err = errors.New("it comes before the header")
+	case o.lines != nil && line.Header != nil:
+		err, way = errors.New("a second header"), "a journal holds one run: split the file"
+	case line.Header != nil && len(line.Header.Samples) > 0:
+		err = errors.New("the header holds samples")
+	case line.Header != nil:
+		o.warnings = line.Header.Warnings
+	case line.Sample != nil:
+		o.samples, o.ended = o.samples+1, false
+	case o.ended:
+		err = errors.New("a second footer, without a sample between the two")
+	case f.Samples != o.samples:
+		err = fmt.Errorf("the footer counts %d samples, but %d come before it", f.Samples, o.samples)
+		way = "lines were lost or added after the run: use an unchanged copy of the file"
+	case len(f.Warnings) < len(o.warnings) || !slices.Equal(f.Warnings[:len(o.warnings)], o.warnings):
+		err = errors.New("the footer does not begin with the earlier warnings of the run")
+	default:
+		o.ended, o.warnings = true, f.Warnings
+	}
+	if err != nil {
+		return hint.With(err, way)
+	}
+	o.lines = append(o.lines, line)
+	return nil
+}
+
+// decode reads the JSON of a line whose checksum gave an error or nil.
+func decode(text []byte, unverified error) (line result.Line, err error) {
+	err = json.Unmarshal(text, &line)
+	if line.Header != nil { // before the errors: another schema may have other types and no checksum
+		if err := checkSchema(line.Header); err != nil {
+			return line, err
+		}
+	}
+	kinds := 0
+	for _, is := range []bool{line.Header != nil, line.Sample != nil, line.Footer != nil} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case unverified != nil:
+		err = unverified
+	case err != nil:
+		err = inWords(err)
+	case kinds != 1:
+		err = fmt.Errorf("a line must be exactly one of header, sample and footer, but this one has %d of them", kinds)
+	default:
+		return line, nil
+	}
+	return line, hint.With(err, asWritten)
+}

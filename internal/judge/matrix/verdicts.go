@@ -1,0 +1,147 @@
+package matrix
+
+import (
+	"math"
+	"slices"
+
+	"gorun/internal/record/result"
+	"gorun/internal/stats"
+)
+
+// Rules is the version of the rules by which verdicts follow from samples. A change after which the same samples may get another
+// verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now.
+const Rules = 1
+
+// Judge sets the verdicts and summaries of the run's cells.
+func (b *Judging) Judge() {
+	verdicts := b.verdicts()
+	b.judgeContrasts()
+	Summarise(b.run, b.figures)
+	m := b.run.Matrix
+	for i := range b.run.Cells {
+		cell := &b.run.Cells[i]
+		if i != b.run.Against(i) {
+			cell.Verdict, cell.Words = &verdicts[i].decides, verdicts[i].decides.String()
+			cell.Verdicts = verdicts[i].others
+			if m.Layouts > 1 {
+				cell.Layouts, _ = b.layoutRatios(comparison{i, b.run.Against(i)}, 0)
+			}
+		}
+	}
+	control := b.control(b.groups[b.at[m.Baseline].group])
+	m.Control, m.ControlVerdicts = &control.decides, control.others
+	if len(b.groups) == 1 {
+		m.Ranking, m.Groups = b.run.Rank(), b.run.Grouped()
+		return
+	}
+	m.Controls = nil
+	for _, g := range b.groups {
+		control := b.control(g)
+		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
+	}
+}
+
+// judgement holds the verdicts on one cell.
+type judgement struct {
+	decides stats.Verdict            // on the figure that decides which samples are taken
+	others  map[string]stats.Verdict // by column; without those that no sample has
+}
+
+// addVerdict adds the verdict on a figure.
+func (j *judgement) add(f int, figure Comparand, v stats.Verdict) {
+	v.Second = figure.Second
+	if f == 0 {
+		j.decides = v
+		return
+	}
+	if j.others == nil {
+		j.others = map[string]stats.Verdict{}
+	}
+	j.others[figure.Column] = v
+}
+
+// verdicts returns the verdicts of the judges, corrected by the samples' quality. A baseline has none.
+func (b *Judging) verdicts() []judgement {
+	verdicts := make([]judgement, len(b.run.Cells))
+	for _, g := range b.groups {
+		for f, figure := range b.figures {
+			for i, v := range g.judges[f].Verdicts(b.roundSeconds()) {
+				if cell := g.cells[i]; cell != g.baseline {
+					b.addVerdict(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
+				}
+			}
+		}
+	}
+	return verdicts
+}
+
+// addVerdict adds a judge's verdict on a figure of a comparison, corrected by the samples' quality.
+func (b *Judging) addVerdict(j *judgement, f int, figure Comparand, c comparison, against string, v stats.Verdict) {
+	faults := &b.faults[f]
+	if f > 0 && (faults.none(c.cell) || faults.none(c.against)) || figure.Second && b.derived(f) {
+		return // there is no sample to judge, or nothing new to say
+	}
+	v, sound := faults.correct(v, c.cell, c.against, against)
+	if sound {
+		v = b.disturbed(c, b.onCode(c, f, b.ties[f].correct(v, c, figure.of(c.cell).in(b.run))))
+	}
+	j.add(f, figure, v)
+}
+
+// mostOwn is the greatest share of a figure's deviation from the deciding one, of that figure's own deviation, at which it
+// follows from it: the rounding of both.
+const mostOwn = 0.3
+
+// derived reports whether a figure follows from the deciding figure in each sample, as a throughput follows from the time:
+// within comparisons, one deviates from its mean as the other does. A verdict on it would say the same again.
+func (b *Judging) derived(f int) bool {
+	var own, deciding float64
+	for _, pairs := range b.pairs {
+		var logs, firsts []float64
+		for _, p := range pairs {
+			if !math.IsNaN(p.logs[f]) && !math.IsNaN(p.logs[0]) {
+				logs, firsts = append(logs, p.logs[f]), append(firsts, p.logs[0])
+			}
+		}
+		for i, mean, first := 0, stats.Mean(logs), stats.Mean(firsts); i < len(logs); i++ {
+			deviation := firsts[i] - first
+			own += math.Pow(logs[i]-mean-deviation, 2)
+			deciding += deviation * deviation
+		}
+	}
+	return deciding > 0 && own <= mostOwn*mostOwn*deciding
+}
+
+// judgeContrasts sets the verdicts on the contrasts of the run, which are in the order of the judges.
+func (b *Judging) judgeContrasts() {
+	m := b.run.Matrix
+	if len(m.Contrasts) == 0 {
+		return
+	}
+	judged := make([]judgement, len(m.Contrasts))
+	for f, figure := range b.figures {
+		of := make([][]stats.Verdict, len(b.groups))
+		for i, g := range b.groups {
+			of[i] = g.judges[f].Contrasts(b.roundSeconds())
+		}
+		for i, c := range m.Contrasts {
+			g := b.at[c.A].group
+			b.addVerdict(&judged[i], f, figure, comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
+			of[g] = of[g][1:]
+		}
+	}
+	m.Contrasts = slices.Clone(m.Contrasts)
+	for i, j := range judged {
+		m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = &j.decides, j.others
+	}
+}
+
+// control returns the verdicts on the duplicate of a group's baseline.
+func (b *Judging) control(g group) (control judgement) {
+	for f, figure := range b.figures {
+		if f == 0 || !b.faults[f].none(g.baseline) && !(figure.Second && b.derived(f)) {
+			control.add(f, figure, g.judges[f].ControlVerdict())
+		}
+	}
+	return control
+}

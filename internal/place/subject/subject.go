@@ -1,0 +1,293 @@
+// Package subject places threads that are already running, and puts back what they had: those of a program, which is a process, with its
+// descendants or without them, or the processes of a control group; or any threads of the machine.
+package subject
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/base/hint"
+	"gorun/internal/kernel/cgroup"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/machine/perf"
+)
+
+// Who says which processes are the program. Exactly one of PID and Group is set.
+type Who struct {
+	PID      int    `json:"pid,omitempty"`
+	Start    uint64 `json:"start,omitempty"`    // of the process, as that of linux.Task; 0: Open finds it
+	Children bool   `json:"children,omitempty"` // also the descendants of the process
+	Group    string `json:"group,omitempty"`    // directory of a control group; also the groups below it
+}
+
+// String names the program for people.
+func (w Who) String() string {
+	if w.Group != "" {
+		return "control group " + w.Group
+	}
+	text := "process " + strconv.Itoa(w.PID)
+	if w.Children {
+		text += " and its descendants"
+	}
+	return text
+}
+
+// ErrEnded is the error of a program without processes.
+var ErrEnded = errors.New("it has ended")
+
+// Subject is a running program. It is not for concurrent use.
+type Subject struct {
+	Who
+	processes map[int]*process // those of the last Processes
+}
+
+// process is one process of a program. Its directory in /proc stays open, so that it never is another process with the same PID.
+type process struct {
+	pid   int
+	start uint64
+	dir   *os.Root
+}
+
+// Open finds a program. It refuses one that gorun must not touch.
+func Open(w Who) (*Subject, error) {
+	p := &Subject{Who: w, processes: map[int]*process{}}
+	if w.Group == "" {
+		of, err := openProcess(w.PID)
+		switch {
+		case linux.Gone(err):
+			return nil, fmt.Errorf("there is no process %d", w.PID)
+		case err != nil:
+			return nil, err
+		case w.Start != 0 && w.Start != of.start:
+			return nil, errors.Join(ErrEnded, of.dir.Close())
+		}
+		p.Start, p.processes[w.PID] = of.start, of
+	}
+	pids, err := p.Processes()
+	for _, pid := range pids {
+		err = cmp.Or(err, p.mayPlace(pid))
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Close closes the directories of the processes.
+func (p *Subject) Close() error {
+	var errs []error
+	for pid, of := range p.processes {
+		errs = append(errs, of.dir.Close())
+		delete(p.processes, pid)
+	}
+	return errors.Join(errs...)
+}
+
+func openProcess(pid int) (*process, error) {
+	dir, err := os.OpenRoot("/proc/" + strconv.Itoa(pid))
+	if err != nil {
+		return nil, err
+	}
+	of := &process{pid: pid, dir: dir}
+	t, err := linux.ReadProcess(os.DirFS("/"), pid)
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	of.start = t.Start
+	return of, nil
+}
+
+// initialPIDNamespace is the inode of the PID namespace of the machine itself (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+const initialPIDNamespace = 0xEFFFFFFC
+
+// mayPlace returns an error for a process that gorun must not touch, or may not.
+func (p *Subject) mayPlace(pid int) error {
+	refuse := func(why string) error { return fmt.Errorf("process %d %s", pid, why) }
+	switch namespace := linux.Inode("/proc/self/ns/pid"); {
+	case pid == os.Getpid() && p.Group != "":
+		return hint.With(errors.New("gorun itself is in it"), "name the group of the server alone")
+	case pid == os.Getpid():
+		return refuse("is gorun itself")
+	case pid == 1 && (namespace == initialPIDNamespace || namespace == 0):
+		return refuse("is the machine's first, on which all others depend")
+	}
+	t, err := linux.ReadTask(os.DirFS("/"), pid, pid)
+	own := t.UID == uint32(os.Geteuid()) || t.EUID == uint32(os.Geteuid()) // as for sched_setaffinity(2)
+	switch {
+	case linux.Gone(err):
+		return nil // the next pass does not find it
+	case err != nil:
+		return err
+	case t.Kernel:
+		return refuse("is a thread of the kernel")
+	case !own && !linux.MayPlaceOthers(os.DirFS("/")):
+		return hint.With(refuse("belongs to another user"), "run gorun as that user, or as root")
+	}
+	return nil
+}
+
+// Processes returns the PIDs of the program now, ascending. The error of a program that has none is ErrEnded.
+func (p *Subject) Processes() ([]int, error) {
+	pids, err := p.list()
+	if err != nil {
+		return nil, err
+	}
+	for pid, of := range p.processes {
+		if !slices.Contains(pids, pid) {
+			of.dir.Close()
+			delete(p.processes, pid)
+		}
+	}
+	known := pids[:0]
+	for _, pid := range pids {
+		if p.processes[pid] == nil {
+			of, err := openProcess(pid)
+			if linux.Gone(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			p.processes[pid] = of
+		}
+		known = append(known, pid)
+	}
+	if len(known) == 0 {
+		return nil, ErrEnded
+	}
+	return known, nil
+}
+
+func (p *Subject) list() (pids []int, err error) {
+	if p.Group != "" {
+		pids, err = cgroup.Processes(os.DirFS("/"), strings.TrimPrefix(p.Group, "/"))
+		if linux.Gone(err) {
+			err = nil // a group that is gone has none
+		}
+		pids = slices.DeleteFunc(pids, func(pid int) bool { return pid == 0 }) // of another PID namespace
+	} else {
+		first := p.processes[p.PID]
+		if first == nil {
+			return nil, ErrEnded
+		}
+		if tids, err := first.tids(); err == nil && len(tids) == 0 {
+			return nil, ErrEnded
+		}
+		if p.Children {
+			pids, err = linux.DescendantsOf(p.PID, os.Getpid())
+		}
+		pids = append(pids, p.PID)
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids), err
+}
+
+// threads calls visit for each thread of each process, until it returns an error.
+func (p *Subject) threads(visit func(of *process, tid int) error) error {
+	pids, err := p.Processes()
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		of := p.processes[pid]
+		tids, err := of.tids()
+		if err != nil {
+			return err
+		}
+		for _, tid := range tids {
+			if err := visit(of, tid); err != nil && !linux.Gone(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tids returns the threads of a process; none if it has ended.
+func (of *process) tids() (tids []int, err error) {
+	dir, err := of.dir.Open("task")
+	if linux.Gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if linux.Gone(err) {
+		return nil, nil
+	}
+	for _, name := range names {
+		if tid, err := strconv.Atoi(name); err == nil {
+			tids = append(tids, tid)
+		}
+	}
+	if len(tids) == 1 { // the last thread of a process that has ended stays until its parent has waited for it
+		if t, err := linux.ReadTask(os.DirFS("/"), of.pid, tids[0]); linux.Gone(err) || err == nil && t.Ended {
+			return nil, nil
+		}
+	}
+	return tids, err
+}
+
+// CPUSeconds returns the CPU time of the program: of a control group that counts it, also that of processes that have ended.
+func (p *Subject) CPUSeconds() (seconds float64, err error) {
+	if p.Group != "" {
+		if seconds, err = cgroup.CPUSeconds(os.DirFS("/"), strings.TrimPrefix(p.Group, "/")); err == nil {
+			return seconds, nil
+		}
+	}
+	for pid := range p.processes {
+		used, err := linux.ProcessCPUTime(pid)
+		if err != nil && !linux.Gone(err) {
+			return 0, err
+		}
+		seconds += used.Seconds()
+	}
+	return seconds, nil
+}
+
+// Turns is what the threads of a program that live had of CPUs.
+type Turns struct {
+	Waited     float64 // seconds in which they could have run
+	Count      float64
+	Migrations *float64 // nil: not counted
+}
+
+// Reading takes 6 µs a thread for its turns, and 60 µs for its migrations.
+const (
+	mostTurns      = 4096 // threads
+	mostMigrations = 256
+)
+
+// Turns reads those of all threads; false if there are too many, or a kernel without CONFIG_SCHED_INFO.
+func (p *Subject) Turns() (sum Turns, known bool) {
+	root := os.DirFS("/")
+	threads, moves := 0, 0.0
+	counted := true
+	err := p.threads(func(of *process, tid int) error {
+		if threads++; threads > mostTurns {
+			return errors.ErrUnsupported
+		}
+		dir := fmt.Sprintf("proc/%d/task/%d/", of.pid, tid)
+		t, err := linux.ReadTurns(root, dir+"schedstat")
+		if err != nil {
+			return err
+		}
+		sum.Waited, sum.Count = sum.Waited+t.Waited, sum.Count+float64(t.Count)
+		if counted = counted && threads <= mostMigrations; counted {
+			n, err := perf.ThreadMigrations(tid)
+			counted, moves = err == nil, moves+float64(n)
+		}
+		return nil
+	})
+	if counted {
+		sum.Migrations = &moves
+	}
+	return sum, err == nil && sum.Count > 0
+}

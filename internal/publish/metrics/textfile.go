@@ -1,0 +1,56 @@
+package metrics
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"gorun/internal/files/output"
+)
+
+// textfileEvery is the interval at which the file is written during the run: the usual scrape interval of
+// node_exporter.
+const textfileEvery = 15 * time.Second
+
+// Textfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads those that
+// end in ".prom".
+type Textfile struct {
+	// Close writes the file for the last time, with the run's final figures, and returns the error of that write.
+	Close func() error
+}
+
+// KeepTextfile writes the file at once, so that a run is seen when it begins, and every 15 seconds until Close.
+func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
+	labels := prometheus.Labels{}
+	if run := e.collector.info.Run; run != "" {
+		labels[runLabel] = plain(run)
+	}
+	run := prometheus.NewRegistry()
+	prometheus.WrapRegistererWith(labels, run).MustRegister(e.collector)
+	write := func() error { return file.Write(func(w io.Writer) error { return writeText(w, run) }) }
+	if file.Keeps() {
+		_ = write() // only the last write matters, which Close reports
+	}
+	quit, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(textfileEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-ticker.C:
+				_ = write()
+			}
+		}
+	}()
+	return &Textfile{Close: sync.OnceValue(func() error {
+		close(quit)
+		<-stopped
+		return errors.Join(write(), file.Close())
+	})}
+}

@@ -1,0 +1,394 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"gorun/internal/base/shell"
+	"gorun/internal/base/units"
+	"gorun/internal/experiment"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
+	"gorun/internal/record/table"
+	"gorun/internal/show/chart"
+	"gorun/internal/show/term"
+	"gorun/internal/show/view"
+)
+
+// Views are the experiments of which runs are shown. A run of another one is shown by the columns that all have.
+type Views []experiment.Experiment
+
+// find returns an experiment; one that is not known has the columns that all have.
+func (v Views) find(name string) (x experiment.Experiment, of experiment.View) {
+	x, err := experiment.Find(v, name)
+	if err != nil {
+		x.Columns = column.Common()
+	}
+	if x.View != nil {
+		of = *x.View
+	}
+	return x, of
+}
+
+// Of returns how runs of an experiment are shown.
+func (v Views) Of(name string) experiment.View {
+	_, of := v.find(name)
+	return of
+}
+
+// Known returns the columns of runs of an experiment, and reports whether the experiment is among these: one that is not has the
+// columns that all have.
+func (v Views) Known(name string) (columns column.List, known bool) {
+	x, _ := v.find(name)
+	return x.Columns, x.Name != ""
+}
+
+// Shape returns the shape of a run's tables.
+func (v Views) Shape(run *result.Run) view.Shape {
+	x, _ := v.find(run.Experiment)
+	return x.Shape(false).In(run.Units)
+}
+
+// Tables returns the tables of a run.
+func (v Views) Tables(run *result.Run, verbose bool) []table.Table {
+	x, _ := v.find(run.Experiment)
+	return x.Tables(run, verbose)
+}
+
+// Derive adds the findings and warnings that follow from a run's samples alone, so that a run that was resumed, interrupted, or
+// read from its journal has the same.
+func (v Views) Derive(run *result.Run) {
+	_, changed := run.FilesAtEnd()
+	run.Warnings = append(run.Warnings, changed...)
+	derived := v.Of(run.Experiment).Derived
+	if derived == nil {
+		return
+	}
+	findings, warnings := derived(run)
+	run.Findings, run.Warnings = findings, append(run.Warnings, warnings...)
+}
+
+// Table shows a run to a person, in opts.Width columns: its answer, its tables, how good its samples are, how they were taken, and
+// the warnings. Without a terminal it has neither bars nor colour.
+func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
+	run = term.Clean(run)
+	options, err := view.OptionsOf(run.Spec)
+	if err != nil {
+		return err
+	}
+	answer, tables, next := v.Answer(run), v.Tables(run, opts.Verbose), ""
+	if slices.ContainsFunc(tables, func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
+		x, _ := v.find(run.Experiment)
+		next = view.NextBlock(run, x.Resumes(run), opts)
+	}
+	quality := view.Quality(run, opts.Verbose)
+	if !opts.Verbose {
+		answer, quality = shortened(run, answer, quality)
+	}
+	blocks := []string{view.AnswerBlock(answer, opts), next}
+	if drawn := v.Of(run.Experiment).Drawn; drawn != nil {
+		blocks = append(blocks, drawn(run, options, opts))
+	}
+	for _, t := range append(tables, quality...) {
+		blocks = append(blocks, term.Table(t, opts))
+	}
+	blocks = append(blocks, interrupted(run, opts), v.findingsBlock(run, opts),
+		term.Dimmed(v.howBlock(run, options, opts), opts), warningsBlock(run.Warnings, opts))
+	_, err = io.WriteString(w, term.Page(blocks))
+	return err
+}
+
+// shortened leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
+// are.
+func shortened(run *result.Run, answer []view.Statement, quality []table.Table) ([]view.Statement, []table.Table) {
+	doubts := view.Doubtful(run.Samples)
+	says := func(s view.Statement) bool { return strings.Contains(s.Text, doubts) }
+	var more []string
+	if others := len(view.Reasons(run.Samples, result.Invalid)) + len(view.Reasons(run.Samples, result.Suspect)) - 1; others > 0 {
+		more = []string{"--verbose shows " + units.Things(others, "more reason")}
+	}
+	left := slices.DeleteFunc(quality, func(t table.Table) bool {
+		spare := t.Name == view.QualityTable && slices.ContainsFunc(answer, says)
+		if spare {
+			more = append(more, t.Notes...)
+		}
+		return spare
+	})
+	if len(left) < len(quality) && len(more) > 0 {
+		answer = append(answer, view.Statement{Text: strings.Join(more, "; ")})
+	}
+	return answer, left
+}
+
+// interrupted tells that there could be more.
+func interrupted(run *result.Run, opts term.Options) string {
+	if !run.Partial {
+		return ""
+	}
+	return term.Paragraph(opts.Paint(term.Yellow, "interrupted")+": ",
+		"what is shown was measured, and more was planned", opts.Columns())
+}
+
+// Answer returns the findings of a run, the answer first.
+func (v Views) Answer(run *result.Run) []view.Statement {
+	of := v.Of(run.Experiment)
+	var statements []view.Statement
+	if options, err := view.OptionsOf(run.Spec); err == nil && of.Answer != nil {
+		statements = of.Answer(run, options)
+	}
+	if len(statements) == 0 {
+		statements = v.Shape(run).Answer(run)
+	}
+	return append(statements, gateStatement(run.Gate)...)
+}
+
+// gateStatement says what --fail-on found.
+func gateStatement(gate *result.Gate) []view.Statement {
+	if gate == nil {
+		return nil
+	}
+	return []view.Statement{{Text: gate.String()}}
+}
+
+// howBlock says what ran, with what options, how often and where. Options that the experiment does not count among the first, the
+// rules of the verdicts and the warm-ups are for opts.Verbose.
+func (v Views) howBlock(run *result.Run, options view.Options, opts term.Options) string {
+	width := opts.Columns()
+	words := slices.DeleteFunc(slices.Clone(run.Command), func(word string) bool {
+		return !opts.Verbose && strings.HasPrefix(word, "--seed=")
+	})
+	if len(words) == 0 {
+		words = []string{run.Experiment}
+	}
+	block := term.Flow(strings.Fields(shell.Join(append([]string{"gorun"}, words...))), " ", "    ", width)
+	for _, parts := range [][]string{v.optionParts(run, options, opts.Verbose), scheduleParts(run, opts.Verbose)} {
+		block += flowed(parts, width)
+	}
+	if placed := placementText(run.Samples, opts); placed != "" {
+		block += term.Paragraph("  placement ", placed, width)
+	}
+	return block + flowed(hostParts(run), width) + chosenLines(run.Cells, width)
+}
+
+// flowed returns parts in lines that are indented.
+func flowed(parts []string, width int) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	for i, part := range parts {
+		parts[i] = term.Snip(part, width-2)
+	}
+	return "  " + term.Flow(parts, " · ", "  ", width-2)
+}
+
+// optionParts are the options that all cells have in common.
+func (v Views) optionParts(run *result.Run, options view.Options, verbose bool) (parts []string) {
+	if len(run.Cells) > 1 {
+		flags, differ := view.CellFlags(run.Cells)
+		for _, flag := range flags {
+			if !differ[flag] {
+				parts = append(parts, view.Option(flag, run.Cells[0].Flags[flag]))
+			}
+		}
+		if parts != nil {
+			return parts
+		}
+	}
+	first := v.Of(run.Experiment).Options
+	for _, name := range options.Names(first...) {
+		if (verbose || first == nil || slices.Contains(first, name)) && name != "cpus" && name != "command" {
+			parts = append(parts, view.Option(name, options.Text(name)))
+		}
+	}
+	return parts
+}
+
+// scheduleParts say how many samples were taken, and by what rules they were judged.
+func scheduleParts(run *result.Run, verbose bool) (parts []string) {
+	m := run.Matrix
+	if m == nil {
+		return nil
+	}
+	rounds := 0
+	for i := range run.Samples {
+		if slot := run.Samples[i].Slot; slot != nil {
+			rounds = max(rounds, slot.Round+1)
+		}
+	}
+	taken := units.Things(rounds, "round")
+	if rounds < m.Rounds {
+		taken = fmt.Sprintf("%d of %s", rounds, units.Things(m.Rounds, "round"))
+	}
+	parts = append(parts, taken, units.Things(len(run.Samples), "sample"))
+	if m.Warmup > 0 && verbose {
+		dropped := units.Things(m.Warmup, "warm-up") + " dropped before each"
+		if m.WarmupSeconds > 0 {
+			dropped += ", cut after " + units.Duration(m.WarmupSeconds)
+		}
+		parts = append(parts, dropped)
+	}
+	parts = append(append(parts, m.LayoutWords()...), "margin "+units.Share(m.Margin))
+	if verbose {
+		parts = append(parts, "alpha "+units.Share(m.Alpha))
+	}
+	return parts
+}
+
+// chosenLines are a line for each CPU that was chosen among others.
+func chosenLines(cells []result.Cell, width int) (block string) {
+	seen := map[string]bool{"": true}
+	for _, cell := range cells {
+		if !seen[cell.Chosen] {
+			seen[cell.Chosen] = true
+			block += term.Paragraph("  ", cell.Chosen, width)
+		}
+	}
+	return block
+}
+
+// mostMismatches is how many of the kernel's other answers are quoted.
+const mostMismatches = 3
+
+// placementText says what was asked, and whether the kernel's answers were the same in all samples.
+func placementText(samples []result.Sample, opts term.Options) string {
+	samples = slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool { return s.Placement.Requested == "" }) // they did not run
+	if len(samples) == 0 {
+		return ""
+	}
+	asked := samples[0].Placement.Requested
+	requests := map[string]struct{}{}
+	for i := range samples {
+		requests[samples[i].Placement.Requested] = struct{}{}
+	}
+	settings := len(requests)
+	if settings > 1 {
+		asked = units.Things(settings, "setting")
+	}
+	checked, differing, unread, ignored, why := 0, 0, 0, 0, ""
+	var mismatches []string
+	for i := range samples {
+		placed := &samples[i].Placement
+		checked += placed.Checked
+		mismatches = append(mismatches, placed.Mismatches...)
+		if placed.NoEffect != "" {
+			ignored, why = ignored+1, placed.NoEffect
+		}
+		switch {
+		case placed.Verified:
+		case placed.Checked > 0 || len(placed.Mismatches) > 0:
+			differing++
+		default:
+			unread++
+		}
+	}
+	slices.Sort(mismatches)
+	mismatches = slices.Compact(mismatches)
+	mismatches = mismatches[:min(len(mismatches), mostMismatches)]
+	// Colour is put on single words, since a paragraph may break between any two.
+	switch {
+	case differing > 0:
+		text := asked + ": " + opts.Paint(term.Red, "not") + " what was asked"
+		if len(samples) > 1 {
+			text += fmt.Sprintf(" in %d of %d samples", differing, len(samples))
+		}
+		if len(mismatches) > 0 {
+			text += ": " + strings.Join(mismatches, "; ")
+		}
+		return text
+	case unread > 0 && asked != "none":
+		return asked + ": " + opts.Paint(term.Yellow, "not") + " read back"
+	case len(mismatches) > 0:
+		return asked + ": as asked at first; then " + strings.Join(mismatches, "; ")
+	case ignored > 0:
+		return fmt.Sprintf("%s: accepted, and %s effect in %d of %d samples: %s",
+			asked, opts.Paint(term.Yellow, "without"), ignored, len(samples), why)
+	case checked > 0:
+		if opts.Verbose {
+			return fmt.Sprintf("%s: read back as asked, %s", asked, units.Things(checked, "time"))
+		}
+		if settings > 1 {
+			return "read back as asked in each sample"
+		}
+		return asked + ": read back as asked"
+	}
+	return asked
+}
+
+// Machine names the machine, and the share of it that the run used.
+func Machine(run *result.Run) string {
+	parts := hostParts(run)
+	if run.Host.Hostname != "" {
+		parts = slices.Insert(parts, 0, run.Host.Hostname)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// hostParts is the machine without its name, and the share of it that the run used.
+func hostParts(run *result.Run) []string {
+	host := &run.Host
+	var parts []string
+	if model := chart.CPUModel(*host); model != "" {
+		parts = append(parts, model)
+	}
+	cpus, share := fmt.Sprintf("%d CPUs", host.CPUs), host.Allowed
+	if options, err := view.OptionsOf(run.Spec); err == nil {
+		share = cmp.Or(options.Text("cpus"), share)
+	}
+	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {
+		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, term.Shorten(used.String(), 24))
+	}
+	return append(append(append(parts, cpus), host.Conditions...), strings.TrimSpace(host.OS+" "+host.Kernel), run.Tool.Go)
+}
+
+// FindingsTitle is the heading of a run's findings.
+func (v Views) FindingsTitle(run *result.Run) string {
+	return cmp.Or(v.Of(run.Experiment).Found, "What limited this run")
+}
+
+// Findings are what limited the run, and what else was found, as far as the answer leaves it out.
+func (v Views) Findings(run *result.Run) []result.Finding {
+	answer := v.Answer(run)
+	return slices.DeleteFunc(slices.Clone(run.Findings), func(f result.Finding) bool {
+		return slices.ContainsFunc(answer, func(s view.Statement) bool {
+			return strings.EqualFold(strings.TrimSuffix(s.Text, "."), strings.TrimSuffix(f.Message, "."))
+		})
+	})
+}
+
+// findingsBlock shows the findings that the answer leaves out.
+func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
+	findings := v.Findings(run)
+	if len(findings) == 0 {
+		return ""
+	}
+	block := opts.Paint(term.Bold, v.FindingsTitle(run)+":") + "\n"
+	for _, finding := range findings {
+		block += term.Paragraph("  - ", finding.Message, opts.Columns())
+	}
+	return block
+}
+
+// warningsBlock is the footnotes. A hint that several in a row have stands after the last of them.
+func warningsBlock(warnings []result.Warning, opts term.Options) string {
+	warnings = result.OneEach(warnings)
+	if len(warnings) == 0 {
+		return ""
+	}
+	block := opts.Paint(term.Bold, "Warnings:") + "\n"
+	for i, warning := range warnings {
+		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
+		if warning.Hint == "" || i+1 < len(warnings) && warnings[i+1].Hint == warning.Hint {
+			continue
+		}
+		text, command, found := strings.Cut(warning.Hint, ": gorun ")
+		if found { // never broken: it is there to be copied
+			text, command = text+":", "      gorun "+command+"\n"
+		}
+		block += term.Paragraph("    hint: ", text, opts.Columns()) + command
+	}
+	return block
+}

@@ -1,0 +1,180 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/base/shell"
+	"gorun/internal/base/units"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/record/result"
+	"gorun/internal/record/table"
+	"gorun/internal/show/term"
+	"gorun/internal/show/view"
+)
+
+// TopoFormats are the formats of a machine, the default first.
+var TopoFormats = []string{"table", "json"}
+
+// PlanFormats are the formats of --dry-run, the default first.
+var PlanFormats = []string{"table", "json"}
+
+// Plan shows what a run would do, in one of PlanFormats.
+func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
+	switch format {
+	case "json":
+		return IndentedJSON(w, plan)
+	case "table":
+		return v.planTable(w, term.Clean(plan))
+	}
+	return fmt.Errorf("%w %q for a plan: there are %s", ErrFormat, format, strings.Join(PlanFormats, ", "))
+}
+
+// isMatrix reports whether a plan is a matrix's, and not that of one experiment with several cells.
+func isMatrix(plan *result.Plan) bool { return len(plan.Order.First) > 0 }
+
+func (v Views) planTable(w io.Writer, plan *result.Plan) error {
+	options, err := view.OptionsOf(plan.Spec)
+	if err != nil {
+		return err
+	}
+	tables := sharesTable
+	if own := v.Of(plan.Experiment).Plan; own != nil {
+		tables = own
+	}
+	var blocks []string
+	for _, t := range slices.Concat([]table.Table{v.planOptions(plan, options)}, tables(plan), []table.Table{planCells(plan), planOrder(plan)}) {
+		blocks = append(blocks, term.Table(t, term.Options{}))
+	}
+	blocks = append(blocks, chosenLines(plan.Cells, term.DefaultWidth))
+	if plan.Estimate != nil {
+		blocks = append(blocks, planEstimate(plan.Estimate))
+	}
+	_, err = io.WriteString(w, term.Page(blocks))
+	return err
+}
+
+// planOptions has the options, and what follows from them.
+func (v Views) planOptions(plan *result.Plan, options view.Options) table.Table {
+	name, ran := plan.Experiment, "nothing"
+	if isMatrix(plan) && !v.Of(name).Own {
+		name = "matrix " + name
+	}
+	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
+		ran = "nothing but the baseline, once,"
+	}
+	t := table.Table{Title: fmt.Sprintf("Plan of gorun %s (%s was run)", name, ran), Whole: true}
+	t.Add("", "")
+	line := func(name, text string) {
+		if text != "" {
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(text)}})
+		}
+	}
+	for _, name := range options.Names(v.Of(plan.Experiment).Options...) {
+		if name != "cpus" || options.Text(name) != plan.CPUs {
+			line(strings.ReplaceAll(name, "_", "-"), options.Text(name))
+		}
+	}
+	line("CPUs of the run", plan.CPUs)
+	line("placement", plan.Placement)
+	if plan.Threads > 0 {
+		line("threads at once", strconv.Itoa(plan.Threads))
+	}
+	if plan.Seed != nil {
+		line("seed", strconv.FormatUint(*plan.Seed, 10))
+	}
+	line("CPU", plan.Chosen)
+	return t
+}
+
+// planCells lists the cells and their commands. A command is never broken: it is there to be copied.
+func planCells(plan *result.Plan) table.Table {
+	t := table.Table{Whole: true}
+	t.Add("cell", "name", "command")
+	for i, cell := range plan.Cells {
+		name := cell.Name
+		if i == plan.Baseline && cell.Against == nil || cell.Against != nil && *cell.Against == i {
+			name += " (baseline)"
+		}
+		command := shell.Join(append([]string{"gorun"}, cell.Command...))
+		if cell.Unavailable != "" {
+			command = units.None + " " + cell.Unavailable
+		}
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i), table.Text(name), table.Text(command)}})
+	}
+	var pairs []string
+	for _, c := range plan.Contrasts {
+		pairs = append(pairs, fmt.Sprintf("%d with %d", c.B, c.A))
+	}
+	if len(pairs) > 0 {
+		t.Notes = []string{"Compared with another cell, in addition to the baseline: " + strings.Join(pairs, ", ")}
+	}
+	return t
+}
+
+// planOrder is the first round, a row a block.
+func planOrder(plan *result.Plan) table.Table {
+	t := table.Table{Title: "The first round", Notes: []string{
+		"The baseline runs once in each block, and a second time in one of them, as its own control.",
+	}}
+	t.Add("block", "cells")
+	for i, cells := range plan.Order.First {
+		words := make([]string, len(cells))
+		for n, cell := range cells {
+			words[n] = strconv.Itoa(cell)
+			if cell == len(plan.Cells) {
+				words[n] = "control"
+			}
+		}
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Phrases{{Text: strings.Join(words, " ")}}}})
+	}
+	return t
+}
+
+// planEstimate says how long a matrix is likely to take, and what is not known of that.
+func planEstimate(e *result.Estimate) string {
+	rounds := units.Things(e.Rounds, "round")
+	if !e.Asked {
+		rounds = "at least " + rounds
+	}
+	text := rounds + "; how long one takes is not known (--estimate measures it)"
+	if e.RoundSeconds > 0 {
+		text = fmt.Sprintf("%s of about %s: %s", rounds, units.Duration(e.RoundSeconds), units.Duration(e.Seconds))
+	}
+	if e.BudgetSeconds > 0 {
+		text += "; no round begins that would not end within the budget of " + units.Duration(e.BudgetSeconds)
+		if e.RoundSeconds > 0 && e.Seconds > e.BudgetSeconds {
+			text += ", which is enough for " + units.Things(int(e.BudgetSeconds/e.RoundSeconds), "round")
+		}
+	}
+	if e.BaselineSeconds > 0 {
+		text += ". One process of the baseline took " + units.Duration(e.BaselineSeconds) + ", with its start and warm-up"
+	}
+	return term.Paragraph("time  ", text+".", term.DefaultWidth)
+}
+
+// sharesTable lists the CPUs in the order of the plan; runs of CPUs on one LLC with the same share take one row.
+func sharesTable(plan *result.Plan) []table.Table {
+	var runs [][]result.PlanShare
+	for _, next := range plan.Shares {
+		if n := len(runs); n > 0 {
+			last := runs[n-1][len(runs[n-1])-1]
+			if next.CPU == last.CPU+1 && next.LLC == last.LLC && next.Node == last.Node && next.Workers == last.Workers {
+				runs[n-1] = append(runs[n-1], next)
+				continue
+			}
+		}
+		runs = append(runs, []result.PlanShare{next})
+	}
+	return []table.Table{table.Of(runs).
+		With("CPU", func(run []result.PlanShare) table.Value {
+			return table.CPUs(cpuset.Range(run[0].CPU, run[len(run)-1].CPU).String())
+		}).
+		With("LLC", func(run []result.PlanShare) table.Value { return table.Count(run[0].LLC) }).
+		With("node", func(run []result.PlanShare) table.Value { return table.Count(run[0].Node) }).
+		With("workers each", func(run []result.PlanShare) table.Value { return table.Count(run[0].Workers) }).
+		Table("", "")}
+}

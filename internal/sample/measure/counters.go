@@ -1,0 +1,116 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/kernel/sysfs"
+)
+
+// userHZ is the number of the kernel's ticks per second in /proc/stat (USER_HZ, proc_stat(5)).
+const userHZ = 100
+
+// readStat returns the stolen and busy time of the CPUs, in seconds, from /proc/stat (proc_stat(5)). Each CPU must have
+// its line: a sum over some of them would be too small.
+func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
+	const name = "proc/stat"
+	text, err := sysfs.ReadString(root, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	var found []int
+	for line := range strings.Lines(text) {
+		number, isCPU := strings.CutPrefix(line, "cpu")
+		if !isCPU {
+			break // the lines of the CPUs come first
+		}
+		fields := strings.Fields(number)
+		if strings.HasPrefix(number, " ") || len(fields) == 0 {
+			continue // the sum of all
+		}
+		cpu, err := strconv.Atoi(fields[0])
+		if err != nil {
+			return 0, 0, sysfs.Malformed(name, "%.40q names no CPU", line)
+		}
+		if !cpus.Contains(cpu) {
+			continue
+		}
+		const user, nice, system, irq, softirq, stolen = 1, 2, 3, 6, 7, 8 // guest time is within user
+		if len(fields) <= stolen {
+			return 0, 0, sysfs.Malformed(name, "%.80q has too few numbers", line)
+		}
+		ticks := func(field int) float64 {
+			n, parseErr := strconv.ParseUint(fields[field], 10, 64)
+			err = errors.Join(err, parseErr)
+			return float64(n) / userHZ
+		}
+		steal += ticks(stolen)
+		busy += ticks(user) + ticks(nice) + ticks(system) + ticks(irq) + ticks(softirq)
+		if err != nil {
+			return 0, 0, sysfs.Malformed(name, "%v", err)
+		}
+		found = append(found, cpu)
+	}
+	if missing := cpus.Minus(cpuset.Of(found...)); !missing.Empty() {
+		return 0, 0, fmt.Errorf("%s: no line of CPU %v: %w", name, missing, fs.ErrNotExist)
+	}
+	return steal, busy, nil
+}
+
+// readTurns returns the turns of this process's threads, by their IDs.
+func readTurns(root fs.FS) (map[string]linux.Turns, error) {
+	const dir = "proc/self/task"
+	threads, err := fs.ReadDir(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(threads) > runQueueThreads {
+		return nil, fmt.Errorf("%s: %w", dir, errManyThreads)
+	}
+	all, count := map[string]linux.Turns{}, 0
+	for _, thread := range threads {
+		turns, err := linux.ReadTurns(root, dir+"/"+thread.Name()+"/schedstat")
+		if errors.Is(err, fs.ErrNotExist) && len(threads) > 1 {
+			continue // it ended meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[thread.Name()] = turns
+		count += turns.Count
+	}
+	if count == 0 { // this thread has had turns
+		return nil, fmt.Errorf("%s/TID/schedstat: missing, or all zeros: %w", dir, fs.ErrNotExist)
+	}
+	return all, nil
+}
+
+var errManyThreads = fmt.Errorf("more than %d threads take too long to read", runQueueThreads)
+
+// readPressure returns the time in which at least one task of the machine waited for a CPU, in seconds
+// (Documentation/accounting/psi.rst).
+func readPressure(root fs.FS) (seconds float64, err error) {
+	const name = "proc/pressure/cpu"
+	text, err := sysfs.ReadString(root, name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		total := slices.IndexFunc(fields, func(field string) bool { return strings.HasPrefix(field, "total=") })
+		if total > 0 && fields[0] == "some" {
+			n, err := strconv.ParseUint(strings.TrimPrefix(fields[total], "total="), 10, 64)
+			if err != nil {
+				return 0, sysfs.Malformed(name, "%v", err)
+			}
+			return float64(n) / 1e6, nil
+		}
+	}
+	return 0, sysfs.Malformed(name, "it has no total of \"some\"")
+}

@@ -1,0 +1,47 @@
+package measure
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/record/result"
+)
+
+// The time for starting and ending the processes of a sample does not count as that of other programs.
+func TestOwnSeconds(t *testing.T) {
+	s := &result.Sample{UserSeconds: 1, SystemSeconds: 0.5, LoadSeconds: 2}
+	at := func(seconds float64) reading { return reading{ours: &seconds} }
+	assert.InDelta(t, 3.5, ownSeconds(s, reading{}, reading{}), 1e-12)
+	assert.InDelta(t, 3.5, ownSeconds(s, reading{}, at(9)), 1e-12)
+	assert.InDelta(t, 6, ownSeconds(s, at(5), at(9)), 1e-12)
+}
+
+func TestOutsideKnowsItsChildren(t *testing.T) {
+	w, _ := OpenOutside(os.DirFS("/"), cpuset.Of(0))
+	before := w.read()
+	child := exec.Command("sh", "-c", "i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done")
+	require.NoError(t, child.Run())
+	used := (child.ProcessState.UserTime() + child.ProcessState.SystemTime()).Seconds()
+	require.Positive(t, used)
+	ours := increase(before.ours, w.read().ours)
+	require.NotNil(t, ours)
+	assert.GreaterOrEqual(t, *ours+1e-6, used)
+}
+
+// The canary makes every one of its steps: the generator can jump over them, by squaring the step.
+func TestCanary(t *testing.T) {
+	multiply, add := uint64(6364136223846793005), uint64(1442695040888963407)
+	for n := canarySteps; n > 1; n /= 2 {
+		multiply, add = multiply*multiply, (multiply+1)*add
+	}
+	for _, x := range []uint64{0, 1, 20260102} {
+		seconds, end := canary(x)
+		assert.Equal(t, x*multiply+add, end)
+		assert.Positive(t, seconds)
+	}
+}

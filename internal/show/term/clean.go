@@ -1,0 +1,76 @@
+package term
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+
+	"gorun/internal/record/result"
+)
+
+// Clean copies a value, and makes every text in it safe to show: a run may come from a stranger's journal, and a name
+// in it could hold escapes that move the cursor, or letters that turn the line around (https://trojansource.codes).
+// White space becomes a blank, and what cannot be printed the replacement character, so that a text stays one line. Words of
+// a command stay as they are: shell.Join makes a printable line of them.
+func Clean[T any](value T) T {
+	v := reflect.ValueOf(&value).Elem()
+	v.Set(cleaned(v))
+	return value
+}
+
+// cleaned copies a value, with every text in it made printable.
+func cleaned(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+		if v.IsNil() || v.Type() == reflect.TypeFor[result.Argv]() {
+			return v
+		}
+	}
+	out := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.String:
+		out.SetString(printable(v.String()))
+	case reflect.Pointer:
+		out.Set(reflect.New(v.Type().Elem()))
+		out.Elem().Set(cleaned(v.Elem()))
+	case reflect.Interface:
+		out.Set(cleaned(v.Elem()))
+	case reflect.Slice:
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(cleaned(v.Index(i)))
+		}
+	case reflect.Map:
+		out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		for item := v.MapRange(); item.Next(); {
+			out.SetMapIndex(cleaned(item.Key()), cleaned(item.Value()))
+		}
+	case reflect.Struct:
+		out.Set(v)
+		if figures, ok := v.Interface().(result.Figures); ok {
+			plain := func(text string) bool { return printable(text) == text }
+			out.Set(reflect.ValueOf(figures.Map(plain, Clean[any])))
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				out.Field(i).Set(cleaned(v.Field(i)))
+			}
+		}
+	default:
+		return v
+	}
+	return out
+}
+
+// printable returns what is shown for a text.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,231 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/base/lazy"
+	"gorun/internal/base/units"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/record/result"
+	"gorun/internal/record/table"
+	"gorun/internal/stats"
+)
+
+// Quality returns the tables that say what to think of the samples: whether a baseline differs from its own duplicate, and which
+// samples are not as good as they should be. Without verbose, they have no rows where all is well.
+func Quality(run *result.Run, verbose bool) []table.Table {
+	return []table.Table{controlTable(run, verbose), verdictTable(run, verbose)}
+}
+
+// controlTable says whether the method can be trusted: each baseline ran under two names, which must not differ.
+func controlTable(run *result.Run, verbose bool) table.Table {
+	t := table.Table{Name: "control", Title: "The control: a baseline against its own duplicate"}
+	t.Add("baseline", table.VerdictTitle)
+	m := run.Matrix
+	if m == nil || m.Control == nil {
+		return t
+	}
+	controls := m.Controls
+	if len(controls) == 0 {
+		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control, Verdicts: m.ControlVerdicts}}
+	}
+	for _, control := range controls {
+		var words table.Phrases
+		add := func(label string, v stats.Verdict) {
+			if verbose || v.Kind != stats.Same && v.Kind != stats.CantTell {
+				words = append(words, table.Phrase{Text: label + VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)})
+			}
+		}
+		add("", control.Verdict)
+		for _, figure := range m.Figures {
+			if v, judged := control.Verdicts[figure.Column]; judged {
+				add(figure.Label+": ", v)
+			}
+		}
+		if len(words) > 0 {
+			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(run.Cells[control.Baseline].Name), words}})
+		}
+	}
+	if verbose {
+		t.Notes = comparisonNotes(run, len(controls))
+	}
+	return t
+}
+
+// comparisonNotes say how many comparisons share the chance of a false verdict.
+func comparisonNotes(run *result.Run, controls int) []string {
+	m := run.Matrix
+	compared := units.Things(len(run.Cells)-controls, "cell")
+	if contrasts := len(m.Contrasts); contrasts > 0 {
+		compared += ", " + units.Things(contrasts, "contrast")
+	}
+	compared += " and " + units.Things(controls, "control")
+	first, second := "", []string{}
+	for _, figure := range m.Figures {
+		if figure.Second {
+			second = append(second, figure.Label)
+		} else {
+			first += " and by " + figure.Label
+		}
+	}
+	if first != "" {
+		compared += ", each by wall time" + first
+	}
+	notes := []string{fmt.Sprintf("%d comparisons, %s, share the %s chance of any false verdict",
+		run.Comparisons(false), compared, units.Share(m.Alpha))}
+	if len(second) > 0 {
+		notes = append(notes, fmt.Sprintf("%d comparisons by %s share another %s", run.Comparisons(true), Names(second), units.Share(m.Alpha)))
+	}
+	return notes
+}
+
+// QualityTable is the name of the table of the reasons.
+const QualityTable = "quality"
+
+// verdictTable counts the samples by verdict, with the most frequent reasons.
+func verdictTable(run *result.Run, verbose bool) table.Table {
+	t := table.Table{Name: QualityTable, Title: "Samples by quality"}
+	t.Add("samples", "are", "why")
+	if !verbose && !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Verdict != result.Valid || s.Partial }) {
+		return t
+	}
+	for _, verdict := range result.Verdicts {
+		n := count(run.Samples, verdict)
+		if n == 0 {
+			continue
+		}
+		words := table.Phrases{}
+		order := Reasons(run.Samples, verdict)
+		for _, reason := range order[:min(len(order), maxReasons)] {
+			words = append(words, table.Phrase{Text: reason.Text + reason.Others(), Tone: qualityTones[verdict]})
+		}
+		if more := len(order) - maxReasons; more > 0 {
+			words = append(words, table.Phrase{Text: fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason"))})
+		}
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(n), table.Text(verdict), words}})
+	}
+	disturbed := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
+		return s.Quality.Verdict != result.Suspect || !positive(s.Quality.Signals.OtherSeconds) && !positive(s.Quality.Signals.StealSeconds)
+	})
+	if 2*len(disturbed) > len(run.Samples) {
+		t.Notes = append(t.Notes, "gorun doctor shows what disturbs a machine, and what to do about it")
+	}
+	return t
+}
+
+// count returns how many samples have a verdict.
+func count(samples []result.Sample, verdict result.Verdict) (n int) {
+	for i := range samples {
+		if samples[i].Quality.Verdict == verdict {
+			n++
+		}
+	}
+	return n
+}
+
+// maxReasons bounds the reasons that are shown for each verdict: the most frequent.
+const maxReasons = 4
+
+// figuresOf matches the figures of a reason, and the number of a CPU that it is about. Reasons that differ in nothing else
+// count as one.
+var figuresOf = lazy.Regexp(`\bCPU ([0-9]+)|[0-9][0-9.]*`)
+
+// Reason is one for which samples have a verdict.
+type Reason struct {
+	Text    string // with the range of each figure: "other programs used 0.05–3.98 s"
+	Samples int
+	CPUs    cpuset.Set // that it was about
+	first   int        // in how many samples it is the first reason: the others of an invalid sample may be doubts only
+
+	least, most []string // of each figure
+}
+
+// Others returns what Text does not say of a reason that several samples have, or several CPUs; "" if there is nothing.
+func (r Reason) Others() string {
+	var words []string
+	if r.CPUs.Len() > 1 {
+		words = append(words, "CPUs "+r.CPUs.String())
+	}
+	if r.Samples > 1 {
+		words = append(words, fmt.Sprintf("%d samples", r.Samples))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// add widens the ranges of the figures to those of another text of the same kind.
+func (r *Reason) add(text string) {
+	for i, found := range figuresOf().FindAllStringSubmatch(text, -1) {
+		if cpu, err := strconv.Atoi(found[1]); err == nil {
+			r.CPUs = r.CPUs.With(cpu)
+		}
+		figure := found[0]
+		if i == len(r.least) {
+			r.least, r.most = append(r.least, figure), append(r.most, figure)
+		}
+		number, err := strconv.ParseFloat(figure, 64)
+		if err != nil {
+			continue
+		}
+		if least, _ := strconv.ParseFloat(r.least[i], 64); number < least {
+			r.least[i] = figure
+		}
+		if most, _ := strconv.ParseFloat(r.most[i], 64); number > most {
+			r.most[i] = figure
+		}
+	}
+}
+
+// ranges returns the text of the reason with the range of each figure.
+func (r *Reason) ranges() string {
+	i := -1
+	return figuresOf().ReplaceAllStringFunc(r.Text, func(string) string {
+		if i++; r.least[i] == r.most[i] {
+			return r.least[i]
+		}
+		return r.least[i] + "–" + r.most[i]
+	})
+}
+
+// Reasons are those for which samples have a verdict, first those that are most often the first one.
+func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
+	reasons := map[string]*Reason{}
+	for i := range samples {
+		if samples[i].Quality.Verdict != verdict {
+			continue
+		}
+		var of []*Reason // this sample
+		for n, text := range samples[i].Quality.Reasons {
+			kind := figuresOf().ReplaceAllString(text, "#")
+			if reasons[kind] == nil {
+				reasons[kind] = &Reason{Text: text}
+			}
+			r := reasons[kind]
+			if n == 0 {
+				r.first++
+			}
+			if !slices.Contains(of, r) {
+				of = append(of, r)
+				r.Samples++
+			}
+			r.add(text)
+		}
+	}
+	order := make([]Reason, 0, len(reasons))
+	for _, reason := range reasons {
+		reason.Text = reason.ranges()
+		order = append(order, *reason)
+	}
+	slices.SortFunc(order, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Text, b.Text))
+	})
+	return order
+}
+
+func positive(seconds *float64) bool { return seconds != nil && *seconds > 0 }

@@ -1,0 +1,317 @@
+package launch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/base/hint"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/machine/perf"
+	"gorun/internal/place/placement"
+)
+
+// group are the commands of a request.
+type group struct {
+	request
+	gate   *csrc.Start               // nil: there is one command, which does not wait
+	opened atomic.Pointer[time.Time] // when the gate was opened
+	over   chan struct{}             // closed at the end of the request
+	copies []*copied
+	family *perf.Family // of the only command
+	mu     sync.Mutex
+	asked  bool // the copies that still run were asked to end, since another one failed
+}
+
+// copied is one command of a group.
+type copied struct {
+	name    string
+	pid     int
+	monitor *placement.Monitor
+	wall    chan time.Duration // its wall time, at its end
+	ended   bool
+	before  time.Duration // CPU time until the gate was opened
+}
+
+// start starts all commands. Those of several wait at the gate.
+func (g *group) start(o *Outcome) error {
+	files := g.files
+	for i, of := range g.Copies {
+		argv, env := texts(of.Argv), g.environ(of, os.Environ())
+		path := of.Path
+		if path == "" {
+			var err error
+			if path, err = find(argv, os.Environ()); err != nil {
+				return err
+			}
+		}
+		own := files[:of.Files]
+		files = files[of.Files:]
+		c := &copied{wall: make(chan time.Duration, 1)}
+		if g.gate != nil {
+			c.name = cmp.Or(of.Name, fmt.Sprintf("copy %d", i)) + ": "
+		}
+		run := func(forked func(pid int, err error)) {
+			g.gate.Run(i, csrc.Program{Path: path, Argv: argv, Env: env, Files: own}, forked)
+		}
+		if g.gate == nil {
+			run = func(forked func(pid int, err error)) {
+				attributes := syscall.ProcAttr{Env: env, Sys: linux.DieWithParent()}
+				for _, f := range own {
+					attributes.Files = append(attributes.Files, f.Fd())
+				}
+				pid := 0
+				err := execute(path, argv, func(path string, argv []string) (err error) {
+					pid, err = syscall.ForkExec(path, argv, &attributes)
+					return err
+				})
+				forked(pid, err)
+			}
+		}
+		if err := g.startOne(o, c, of.CommandSetting, run); err != nil {
+			return err
+		}
+		g.copies = append(g.copies, c)
+	}
+	return nil
+}
+
+// startOne starts a command from a thread that has the setting and lives until the group is over: the command dies with it.
+// The thread waits for the command's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
+// the wall time.
+func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func(forked func(pid int, err error))) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the setting ends with the thread
+		if g.Migrations && g.gate == nil {
+			g.family = o.follow()
+		}
+		checked, mismatches, err := s.Give()
+		o.Checked += checked
+		for _, m := range mismatches {
+			o.Mismatches = append(o.Mismatches, c.name+m)
+		}
+		if err != nil {
+			done <- &ExitError{ExitRefused, hint.With(fmt.Errorf("%s%w", c.name, err), hint.Of(err))}
+			return
+		}
+		began := time.Now()
+		run(func(pid int, err error) {
+			c.pid = pid
+			done <- err
+		})
+		if c.pid != 0 {
+			_ = linux.AwaitEnd(c.pid)
+			if opened := g.opened.Load(); opened != nil {
+				began = *opened
+			}
+			c.wall <- time.Since(began)
+		}
+		<-g.over
+	}()
+	return <-done
+}
+
+// gather waits until all copies are at the gate, or one was killed on the way.
+func (g *group) gather() {
+	for g.gate.Waiting() < len(g.copies) {
+		if slices.ContainsFunc(g.pids(), linux.ChildEnded) {
+			return
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+}
+
+// pids returns those of the copies.
+func (g *group) pids() (pids []int) {
+	for _, c := range g.copies {
+		pids = append(pids, c.pid)
+	}
+	return pids
+}
+
+// obey passes signals on to the commands until they are over, and kills them when the signals end.
+func (g *group) obey() {
+	for {
+		select {
+		case number, more := <-g.signals:
+			if !more {
+				g.signal(syscall.SIGKILL)
+				return
+			}
+			g.signal(number)
+		case <-g.over:
+			return
+		}
+	}
+}
+
+// signal sends a signal to the commands that have not ended.
+func (g *group) signal(number syscall.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.copies {
+		if !c.ended {
+			_ = syscall.Kill(c.pid, number) // it may just have ended
+		}
+	}
+}
+
+// readBack ends the watch of a command.
+func (o *Outcome) readBack(c *copied) {
+	checked, mismatches := c.monitor.End()
+	o.Checked += checked
+	for _, m := range mismatches {
+		o.Mismatches = append(o.Mismatches, c.name+m)
+	}
+}
+
+// ownChanges notes the settings that a command may have changed itself. They are mismatches if the online CPUs have changed too: then
+// the kernel changed them.
+func (o *Outcome) ownChanges(c *copied, online bool) {
+	for _, m := range c.monitor.Own() {
+		if online {
+			o.Mismatches = append(o.Mismatches, c.name+m.Error())
+			continue
+		}
+		what := m.What
+		if what == "CPUs" {
+			what = "affinity"
+		}
+		o.Changed = append(o.Changed, fmt.Sprintf("%sthe command changed its own %s, unless another program did: %v", c.name, what, m))
+	}
+}
+
+// reap waits for the commands, and adds up what they and their descendants used. When a command has ended but is not yet reaped, the
+// kernel still knows its settings, which are read back.
+func (g *group) reap(o *Outcome, machine *placement.Monitor) error {
+	endings := make([]Ending, len(g.copies))
+	for left := len(g.copies); left > 0; {
+		pid, err := linux.AwaitEnded()
+		if err != nil {
+			break // no child is left
+		}
+		i := slices.Index(g.pids(), pid)
+		if i < 0 || g.copies[i].ended {
+			if _, _, err := o.wait(pid, 0); err != nil {
+				break
+			}
+			continue
+		}
+		c, e := g.copies[i], &endings[i]
+		e.PID, e.WallSeconds = pid, (<-c.wall).Seconds()
+		e.Turns, _ = linux.TurnsOf(os.DirFS("/"), pid)
+		o.readBack(c)
+		before := o.Ending
+		o.Usage, o.MaxRSSBytes = linux.Usage{}, 0
+		g.mu.Lock() // its PID may be another process's from now on
+		_, status, err := o.wait(pid, 0)
+		c.ended = true
+		g.mu.Unlock()
+		o.SystemSeconds = max(0, o.SystemSeconds-c.before.Seconds()) // of the fork, in the kernel
+		e.Usage, e.MaxRSSBytes = o.Usage, o.MaxRSSBytes
+		o.Usage, o.MaxRSSBytes = before.Add(o.Usage), max(before.MaxRSSBytes, o.MaxRSSBytes)
+		if err != nil {
+			break
+		}
+		left--
+		e.ended(status)
+		e.Late = g.asked
+		if g.Together && e.ExitCode != 0 && left > 0 && !g.asked {
+			g.asked = true
+			g.signal(syscall.SIGTERM)
+			defer time.AfterFunc(g.Patience, func() { g.signal(syscall.SIGKILL) }).Stop()
+		}
+	}
+	_, changes := machine.End()
+	for _, c := range g.copies {
+		if !c.ended {
+			o.readBack(c)
+		}
+		o.ownChanges(c, len(changes) > 0)
+	}
+	o.sum(endings)
+	if g.gate == nil {
+		return nil
+	}
+	o.Copies = endings
+	for i := range endings {
+		if err := g.gate.Failed(i); err != nil {
+			return runError(string(g.Copies[i].Argv[0]), err)
+		}
+	}
+	return nil
+}
+
+// sum adds up the endings of all copies.
+func (o *Outcome) sum(of []Ending) {
+	for _, e := range of {
+		if o.ExitCode == 0 && !e.Late {
+			o.ExitCode, o.Signal = e.ExitCode, e.Signal
+		}
+		o.WallSeconds = max(o.WallSeconds, e.WallSeconds)
+		o.Turns = linux.Turns{OnCPU: o.Turns.OnCPU + e.Turns.OnCPU, Waited: o.Turns.Waited + e.Turns.Waited, Count: o.Turns.Count + e.Turns.Count}
+	}
+}
+
+// reapLeft kills the descendants that the command has left, and adds up what they used.
+func (o *Outcome) reapLeft() {
+	// Each round kills the processes that it finds; the next round finds those forked in between.
+	for deadline := time.Now().Add(dying); time.Now().Before(deadline); {
+		pid, _, err := o.wait(-1, syscall.WNOHANG)
+		switch {
+		case err != nil:
+			return
+		case pid == 0:
+			o.kill()
+			time.Sleep(time.Millisecond)
+		}
+	}
+	o.Left, _ = linux.Descendants()
+}
+
+// kill kills all descendants. A PID cannot have been reused: only this process and dying descendants reap.
+func (o *Outcome) kill() {
+	pids, err := linux.Descendants()
+	if err != nil {
+		return
+	}
+	o.Killed = max(o.Killed, len(pids))
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// wait reaps a child (-1: any), if one has ended, and adds what it and its own reaped children used.
+func (o *Outcome) wait(which, flags int) (pid int, status syscall.WaitStatus, err error) {
+	var used syscall.Rusage
+	for {
+		pid, err = syscall.Wait4(which, &status, flags, &used)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil || pid == 0 {
+		return pid, status, err
+	}
+	o.Usage = o.Add(linux.UsageOf(used))
+	o.MaxRSSBytes = max(o.MaxRSSBytes, uint64(used.Maxrss)*1024)
+	return pid, status, nil
+}
+
+// ended records how the command ended.
+func (e *Ending) ended(status syscall.WaitStatus) {
+	e.ExitCode = status.ExitStatus()
+	if status.Signaled() {
+		e.Signal = int(status.Signal())
+		e.ExitCode = exitSignal + e.Signal
+	}
+}

@@ -1,0 +1,279 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/dev/tests/hosts"
+	"gorun/internal/experiment"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/record/result"
+	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
+	"gorun/internal/stats"
+)
+
+// The placements of copies on a machine with two threads a core and two nodes, and on one with two kinds of cores.
+func TestPlacementsOfCopies(t *testing.T) {
+	for _, c := range []struct {
+		host string
+		n    int
+		want string
+	}{
+		{"qemu-numa2", 2, `same-cpu: copies 0-1 on CPU 0
+same-core: copy 0 on CPU 0, copy 1 on CPU 1
+same-llc: copy 0 on CPU 0, copy 1 on CPU 2
+cross-node: copy 0 on CPU 0, copy 1 on CPU 4`},
+		{"qemu-numa2", 4, `packed: copy 0 on CPU 0, copy 1 on CPU 1, copy 2 on CPU 2, copy 3 on CPU 3
+one-per-core: copy 0 on CPUs 0-1, copy 1 on CPUs 2-3, copy 2 on CPUs 4-5, copy 3 on CPUs 6-7
+spread-caches: copies 0,2 on CPUs 0-3, copies 1,3 on CPUs 4-7`},
+		{"qemu-numa2", 9, `packed: copies 0,8 on CPU 0, copy 1 on CPU 1, copy 2 on CPU 2, copy 3 on CPU 3, copy 4 on CPU 4, copy 5 on CPU 5, copy 6 on CPU 6, copy 7 on CPU 7
+spread-caches: copies 0,2,4,6,8 on CPUs 0-3, copies 1,3,5,7 on CPUs 4-7`},
+		{"qemu-cpu1", 4, "packed: copies 0-3 on CPU 0"},
+	} {
+		t.Run(fmt.Sprint(c.host, " ", c.n), func(t *testing.T) {
+			m := hosts.Machine(t, c.host)
+			placements := on(m, m.Allowed()).placementsOf(c.n)
+			assert.Equal(t, "unbound", placements[0].Name)
+			var lines []string
+			for _, p := range placements[1:] {
+				lines = append(lines, p.Chosen)
+			}
+			assert.Equal(t, c.want, strings.Join(lines, "\n"))
+		})
+	}
+}
+
+func TestPlacementsOfCopiesOfEveryRecordedMachine(t *testing.T) {
+	for name, m := range hosts.All(t) {
+		for _, n := range []int{1, 2, 3, 16} {
+			places := map[string]bool{}
+			for _, p := range on(m, m.Allowed()).placementsOf(n)[1:] {
+				require.Len(t, p.Masks, n, "%s: %s", name, p.Name)
+				for _, mask := range p.Masks {
+					assert.False(t, mask.Empty())
+					assert.True(t, mask.Minus(m.Allowed()).Empty(), "%s: %s has CPUs %v", name, p.Name, mask)
+				}
+				assert.False(t, places[p.place], "%s: %s is there already", name, p.Name)
+				places[p.place] = true
+				if p.Name == "one-per-core" {
+					for i, mask := range p.Masks {
+						assert.False(t, i > 0 && !mask.Intersect(p.Masks[i-1]).Empty(), "%s: two copies share a core", name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Each copy has its own setting; the other flags hold for all of them.
+func TestResolveCopies(t *testing.T) {
+	m := recorded(t, "qemu-numa2")
+	for _, c := range []struct {
+		args, want string
+		cpus       []string // of each copy
+	}{
+		{"--copies 2", "none", []string{"", ""}},
+		{"--copies 1 --nice 5", "nice 5", []string{""}},
+		{"--copies 3 --bind", "copies 0,2 on CPUs 0-3, copy 1 on CPU 7", []string{"0-3", "7", "0-3"}}, // node:0 7
+		{"--copies 2 --placement packed --nice 3", "copy 0 on CPU 0, copy 1 on CPU 1, nice 3", []string{"0", "1"}},
+		{"--copies 2 --placement cross-node", "copy 0 on CPU 0, copy 1 on CPU 4", []string{"0", "4"}},
+		{"--copies 2 --placement one-llc", "copies 0-1 on CPUs 0-3", []string{"0-3", "0-3"}},
+	} {
+		args := strings.Fields(c.args)
+		if args[len(args)-1] == "--bind" {
+			args = append(args, "node:0 7")
+		}
+		r, err := resolve(t, m, append(args, "x")...)
+		require.NoError(t, err, c.args)
+		assert.Equal(t, c.want, r.Placement, c.args)
+		assert.Equal(t, len(c.cpus), r.Resources.Copies, c.args)
+		var cpus []string
+		for _, s := range r.Cells[0].Do.Copies {
+			cpus = append(cpus, s.CPUs.String())
+		}
+		assert.Equal(t, c.cpus, cpus, c.args)
+		assert.Nil(t, r.Exec)
+	}
+	r, err := resolve(t, m, "--copies", "auto", "x")
+	require.NoError(t, err)
+	var counts []int
+	for _, c := range r.Cells {
+		counts = append(counts, len(c.Do.Copies))
+	}
+	assert.Equal(t, []int{1, 2, 4, 8}, counts)
+	m.CPUs = cpuset.Of(0, 1, 2)
+	r, err = resolve(t, m, "--copies", "auto", "x")
+	require.NoError(t, err)
+	assert.Len(t, r.Cells, 3, "1, 2 and 3")
+}
+
+func TestResolveCopiesRefused(t *testing.T) {
+	m := recorded(t, "qemu-numa2")
+	for args, want := range map[string]string{
+		"--copies 0":                             "--copies 0: \"0\" is not a number from 1 to 1024",
+		"--copies 2,x":                           "--copies 2,x: \"x\" is not a number from 1 to 1024",
+		"--copies 2,2":                           "--copies 2,2: 2 is there twice",
+		"--bind 0":                               "--bind is for copies",
+		"--copies 2 --bind 99":                   "--bind 99: ",
+		"--copies 2 --bind 0 --placement packed": "--bind and placements exclude each other",
+		"--copies 2,4 --placements packed,unbound": "either the numbers of copies are compared",
+		"--copies 2 --dedicate 1":                  "--copies and --dedicate exclude each other",
+		"--copies 2 --output out.txt":              "all copies would write the file",
+		"--copies 3 --placement same-core":         "3 copies cannot be placed same-core here",
+		"--copies 2 --placement same-node":         "2 copies cannot be placed same-node here",
+		"--placement packed":                       "packed is a placement of several copies",
+		"--placements copies":                      "there are no copies",
+		"--copies 2 --placements packed,packed":    "packed is there twice",
+		"--copies 9 --placement one-per-core":      "9 copies cannot be placed one-per-core here",
+	} {
+		_, err := resolve(t, m, append(strings.Fields(args), "x")...)
+		require.Error(t, err, args)
+		assert.Contains(t, err.Error(), want, args)
+	}
+	one := m
+	one.CPUs = cpuset.Of(0)
+	_, err := resolve(t, one, "--copies", "auto", "x")
+	assert.ErrorContains(t, err, "the run has one CPU")
+}
+
+// The number of a copy stands in its words, its files and the environment.
+func TestCopiesOfACell(t *testing.T) {
+	r, err := resolve(t, experiment.Machine{}, "--copies", "2", "--input", "/dev/null", "x", "a{copy}b{copy}", "{other}")
+	require.NoError(t, err)
+	files := opened{}
+	defer func() { files.close() }()
+	of := &sampler{}
+	of.Environ = []string{"A=1", "PORT=80{copy}"}
+	copies, err := files.copies(t.Context(), of, r.Cells[0].Do, true, launch.Command{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x", "a1b1", "{other}"}, copies[1].Argv)
+	assert.Equal(t, []string{"PORT=801"}, copies[1].Environ)
+	assert.NotSame(t, copies[0].Stdin, copies[1].Stdin)
+}
+
+// What a run of several numbers of copies says, by what it measured.
+func TestScaling(t *testing.T) {
+	ratio := func(r, lo, hi float64) stats.Effect { return stats.Effect{Ratio: r, Lo: lo, Hi: hi} }
+	one := step{n: 1, ratio: ratio(1, 1, 1), time: 1, cpu: 1, queue: 0.001, use: 1, cpus: 2}
+	two := step{n: 2, ratio: ratio(1.02, 1, 1.04), time: 1.02, cpu: 1.02, queue: 0.002, use: 2, cpus: 2}
+	for name, c := range map[string]struct {
+		steps []step
+		want  []string
+	}{
+		"all scale": {
+			[]step{one, two},
+			[]string{"It scales to 2 copies, the most that were tried: they do 1.96 × (1.92 to 2.00) as much as one"},
+		},
+		"CPUs": {
+			[]step{one, two, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 1.03, queue: 0.96, use: 2, cpus: 2}},
+			[]string{
+				"It scales to 2 copies, which do 1.96 × (1.92 to 2.00) as much as one. It stops scaling at 4 copies: the last ends after " +
+					"2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
+				"They wait for CPUs: a copy is ready to run without a CPU for 960 ms of its 2.00 s, one alone for 1.00 ms",
+			},
+		},
+		"caches or memory": {
+			[]step{one, {n: 2, ratio: ratio(1.5, 1.4, 1.6), time: 1.5, cpu: 1.49, queue: 0.002, use: 2, cpus: 2}},
+			[]string{
+				"It stops scaling at 2 copies: the last ends after 1.50 × (1.40 to 1.60) the time of one, and all do 1.33 × (1.25 to 1.43) as much",
+				"A copy's CPU time grows from 1.00 s to 1.49 s: the copies share a core, a cache or memory bandwidth",
+			},
+		},
+		"a lock": {
+			[]step{
+				{n: 1, ratio: ratio(1, 1, 1), time: 1, cpu: 0.2, use: 0.2, cpus: 2},
+				{n: 2, ratio: ratio(1.9, 1.8, 2), time: 1.9, cpu: 0.21, queue: 0.01, use: 0.2, cpus: 2},
+			},
+			[]string{
+				"It stops scaling at 2 copies: the last ends after 1.90 × (1.80 to 2.00) the time of one, and all do 1.05 × (1.00 to 1.11) as much",
+				"Neither a copy's CPU time (210 ms, alone 200 ms) nor its wait for a CPU (10.0 ms) explains it: the program waits for something " +
+					"else that the copies share, such as a disk, a lock or a server",
+			},
+		},
+		"several threads, all CPUs in use": {
+			[]step{
+				{n: 1, ratio: ratio(1, 1, 1), time: 1, cpu: 2, use: 2, cpus: 2},
+				{n: 2, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 2.1, queue: 0.9, use: 2, cpus: 2},
+			},
+			[]string{
+				"It stops scaling at 2 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
+				"They lack CPUs: together they keep 2.0 of 2 busy",
+			},
+		},
+		"too wide": {
+			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4), time: 1, cpu: 1}},
+			[]string{"Can't tell whether it scales to 2 copies: the last ends after 1.10 × (0.90 to 1.40) the time of one"},
+		},
+		"not known": {[]step{one, {n: 2}}, []string{"Can't tell yet whether it scales to 2 copies"}},
+		"doubt before": {
+			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4)}, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 2}},
+			[]string{
+				"It stops scaling at 4 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
+				"A copy's CPU time grows from 1.00 s to 2.00 s: the copies share a core, a cache or memory bandwidth",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, s := range scaling(c.steps, c.steps[0]) {
+				got = append(got, s.Text)
+			}
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+// A run compares numbers of copies only if nothing else differs.
+func TestSteps(t *testing.T) {
+	run := &result.Run{Matrix: &result.Matrix{}, Cells: []result.Cell{
+		{Flags: map[string]string{"copies": "1", "nice": "5"}}, {Flags: map[string]string{"copies": "2", "nice": "5"}},
+	}}
+	_, base, ok := steps(run)
+	assert.True(t, ok)
+	assert.Equal(t, 1, base.n)
+	run.Cells[1].Flags["nice"] = "0"
+	_, _, ok = steps(run)
+	assert.False(t, ok)
+	run.Cells[1].Flags = map[string]string{"nice": "5"}
+	_, _, ok = steps(run)
+	assert.False(t, ok)
+}
+
+// No file of an execution stays open, of a lone command or of copies.
+func TestExecutionClosesFiles(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a finalizer would close them
+	open := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		return len(files)
+	}
+	s := &sampler{Environment: experiment.Environment{Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ()}}
+	defer func() { assert.NoError(t, s.Close()) }()
+	run := func(c Cell) {
+		c.Argv, c.Input = []string{"true"}, os.DevNull
+		sample, err := s.execute(t.Context(), c, false)
+		require.NoError(t, err)
+		require.Empty(t, sample.Doubts)
+	}
+	run(Cell{}) // starts the supervisor
+	before := open()
+	run(Cell{})
+	run(Cell{Copies: make([]launch.CommandSetting, 3)})
+	assert.Equal(t, before, open())
+}
+
+// What is left out is counted in copies, not in groups of them.
+func TestCopiesOnManyCPUs(t *testing.T) {
+	var masks []cpuset.Set
+	for cpu := range 10 {
+		masks = append(masks, cpuset.Of(cpu))
+	}
+	assert.Regexp(t, `copies 7,17 on CPU 7, and 4 more$`, copiesOn(inTurn(masks, 20)))
+}

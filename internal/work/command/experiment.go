@@ -1,0 +1,78 @@
+// Package command is the experiment of `gorun exec` and `gorun ab`: the user's command in a placement, or in all placements that
+// can make a difference on a machine, with what is measured of it. Package launch runs it.
+package command
+
+import (
+	"strings"
+	"time"
+
+	"gorun/internal/experiment"
+	"gorun/internal/guard/dedicate"
+	"gorun/internal/machine/topology"
+	"gorun/internal/record/column"
+	"gorun/internal/start/launch"
+)
+
+// Experiment is `gorun exec`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:         "exec",
+		Outlasting:   true,
+		Args:         "[flags] -- COMMAND [ARGS…]",
+		TakesCommand: true,
+		Short:        "Run your own command in a placement, or compare placements for it",
+		Question:     "How long does this command take, and what does it use?",
+		Long: "The command runs with the CPUs, memory policy, scheduling policy, nice value and GOMAXPROCS that the flags request,\n" +
+			"each read back first. gorun replaces itself by the command, so that input, output, signals and exit code are its\n" +
+			"own; with --stat gorun waits for it and prints on stderr what it used.\n\n" +
+			"--placements auto runs the command in turns in every placement that can matter on this machine, and reports\n" +
+			"which is faster, and how to apply it. gorun matrix exec compares other settings.",
+		Example: "  gorun exec --placement one-llc -- sort -o /dev/null /etc/services\n" +
+			"  gorun exec --cpus 0 --nice 5 --stat -- sleep 0.1\n" +
+			"  gorun exec --copies 1,2,4 -- gzip -c /etc/services\n" +
+			"  gorun exec --placements auto --metric 'per second: *([0-9.]+)' --better higher -- sysbench cpu run",
+		Matrix: "  gorun matrix exec --cpus '0 1' -- sort -o /dev/null /etc/services\n" +
+			"  gorun matrix exec --nice 0,5 --gomaxprocs 1,2 --out nice.jsonl -- gzip --version",
+	},
+	Place:       experiment.Started,
+	SharedFlags: []string{"stat", "placements", "device"},
+	Once: &experiment.Once{
+		Unless: "placements",
+		Several: func(text func(flag string) string) bool {
+			return text("placements") != "" || severalCounts(text("copies"))
+		},
+		Needs: func(text func(flag string) string) bool {
+			_, nodes, _ := strings.Cut(text("mempolicy"), ":")
+			return text("placement")+text("bind")+text("dedicate")+text("with-pid")+text("with-cgroup") != "" || topology.SelectsDevice(nodes)
+		},
+	},
+	AlsoJudged: column.List{column.CPU},
+	Second:     column.List{peakMemory},
+	Columns:    columns,
+	New:        func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+		if s.PassThrough {
+			launch.PassOn()
+		}
+		return &sampler{Environment: s, cells: cells}, nil
+	},
+	View: &shown,
+})
+
+// Cell is a command and the setting in which it is started.
+type Cell struct {
+	Name string // in tables; "": the command's words
+	Argv []string
+	Hooks
+	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
+	Output     string // where its output goes, by --output; "": the default
+	Exits      exits  // exit codes that are not failures
+	Setting    launch.CommandSetting
+	Copies     []launch.CommandSetting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
+	Timeout    time.Duration           // 0: none
+	Metrics    []Metric                // figures that the command prints
+	Migrations bool                    // count moves between CPUs
+
+	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
+	Server   *Server           `json:",omitempty"` // nil: the command uses none
+}

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/experiment"
+	"gorun/internal/record/result"
+	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
+)
+
+// A sample has what the command used, and the figure that it prints.
+func TestSample(t *testing.T) {
+	rate, err := NewMetric(`rate: ([0-9.]+)`)
+	require.NoError(t, err)
+	path, err := os.Executable()
+	require.NoError(t, err)
+	self := child.Self{Path: path, Argv: []string{path}}
+	for script, want := range map[string]struct {
+		figure float64 // 0: none
+		doubt  string
+	}{
+		"echo rate: $GOMAXPROCS.5 a second": {2.5, ""},
+		"echo 'rate: 3' >&2":                {3, ""}, // what stdout does not tell is looked for in stderr
+		"echo 'rate: 0'":                    {0, "the metric is 0, and only figures above 0 have a ratio"},
+		"echo nothing":                      {0, `matches nothing in the output, which ends in "nothing"`},
+	} {
+		s, err := (&sampler{Environment: experiment.Environment{Self: self, Environ: os.Environ()}}).Sample(t.Context(), Cell{
+			Argv: []string{"sh", "-c", script}, Metrics: []Metric{rate}, Setting: launch.CommandSetting{GOMAXPROCS: 2},
+		})
+		require.NoError(t, err)
+		if v, _ := result.Typed[Figures](&s); want.figure > 0 {
+			require.NotNil(t, v.Metric, script)
+			assert.InDelta(t, want.figure, *v.Metric, 0, script)
+		}
+		if want.doubt == "" {
+			assert.Empty(t, s.Doubts, script)
+		} else if assert.Len(t, s.Doubts, 1, script) {
+			assert.Equal(t, result.Invalid, s.Doubts[0].Verdict)
+			assert.Contains(t, s.Doubts[0].Reason, want.doubt)
+		}
+		assert.Positive(t, s.Seconds)
+		assert.Positive(t, *s.Quality.Signals.MinorFaults)
+		assert.Zero(t, *s.Quality.Signals.StoppedSeconds)
+		assert.True(t, s.Placement.Verified)
+		assert.False(t, s.Partial)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s, _, err := Measure(ctx, launch.Command{Self: self, Argv: []string{"sleep", "600"}})
+	require.NoError(t, err)
+	assert.True(t, s.Partial)
+}
+
+// The exit codes that are accepted are not failures.
+func TestHowFailed(t *testing.T) {
+	long := strings.Repeat("9 ", 1000)
+	for _, c := range []struct {
+		o        launch.Outcome
+		accepted exits
+		want     string
+	}{
+		{launch.Outcome{}, nil, ""},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 3}}, exits{1, 9}, "the command ended with exit code 3"},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 3}}, exits{3}, ""},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 3, Stderr: []byte("a\n b \n")}}, nil, "the command ended with exit code 3: a b"},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 1, Stderr: []byte(long)}}, nil, "the command ended with exit code 1: " + long[:299]},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 137, Signal: 9}}, exits{9}, "the command was ended by signal 9"},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 137, Signal: 9}}, exits{137}, ""},
+		{launch.Outcome{Ending: launch.Ending{ExitCode: 143, Signal: 15}, TimedOut: true}, exits{143}, "the command took longer than the timeout"},
+		{launch.Outcome{TimedOut: true, Copies: []launch.Ending{{}, {ExitCode: 143, Signal: 15}}}, nil, "copy 1 took longer than the timeout"},
+		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 143, Signal: 15, Late: true}, {ExitCode: 3, Stderr: []byte("a\n")}}}, nil, "copy 1 ended with exit code 3: a"},
+		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 3}, {ExitCode: 137, Signal: 9}}}, exits{3}, "copy 1 was ended by signal 9"},
+		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 3}, {}}}, exits{3}, ""},
+		{launch.Outcome{Left: []int{7}}, nil, "the command left processes that cannot be killed: [7]"},
+	} {
+		assert.Equal(t, c.want, howFailed(c.o, c.accepted))
+	}
+}

@@ -1,0 +1,196 @@
+package command
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"gorun/internal/base/units"
+	"gorun/internal/record/column"
+	"gorun/internal/record/result"
+	"gorun/internal/record/table"
+	"gorun/internal/show/view"
+	"gorun/internal/stats"
+)
+
+// slowed is the ratio of times above which a copy is slower than a lone one, so that more copies do not simply do more.
+const slowed = 1.1
+
+// step is a number of copies of a run that compares such numbers.
+type step struct {
+	n     int
+	ratio stats.Effect // of the time of the last copy to that of the baseline; the zero Effect: not known
+	time  float64      // medians, NaN where it is not known: of the mean time of a copy, in seconds
+	cpu   float64      // of the CPU time of a copy
+	queue float64      // of the time in which it waited for a CPU
+	use   float64      // of the CPU time of all copies over the wall time
+	cpus  int          // that they may use
+}
+
+// steps returns the numbers of copies that a run compares, ascending, and that of the baseline; false if it compares something else.
+func steps(run *result.Run) (steps []step, base step, ok bool) {
+	if run.Matrix == nil || len(run.Cells) < 2 {
+		return nil, base, false
+	}
+	others := func(c result.Cell) map[string]string {
+		flags := maps.Clone(c.Flags)
+		delete(flags, "copies")
+		return flags
+	}
+	for i, c := range run.Cells {
+		n, err := strconv.Atoi(c.Flags["copies"])
+		if err != nil || !maps.Equal(others(c), others(run.Cells[0])) {
+			return nil, base, false
+		}
+		samples := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
+			return s.Slot == nil || s.Cell != i || !s.Good()
+		})
+		median := func(of column.Column) float64 {
+			spread, known := view.SpreadOf(samples, of)
+			if !known {
+				return math.NaN()
+			}
+			return spread.Median
+		}
+		s := step{
+			n: n, time: median(columns.Get("mean_seconds")), cpu: median(cpuPerCopy), queue: median(columns.Get("queued_seconds_per_copy")),
+			use: median(cpuShare), cpus: c.CPUs["cpus"].Count,
+		}
+		if i == run.Matrix.Baseline {
+			s.ratio = stats.Effect{Ratio: 1, Lo: 1, Hi: 1}
+			base = s
+		} else if c.Verdict != nil && c.Verdict.Rounds > 0 && c.Verdict.Typical.Bounded() {
+			s.ratio = c.Verdict.Typical
+		}
+		steps = append(steps, s)
+	}
+	slices.SortFunc(steps, func(a, b step) int { return a.n - b.n })
+	return steps, base, true
+}
+
+func (s step) known() bool { return s.ratio != stats.Effect{} }
+
+// output returns how much the copies do against the baseline: the ratio of their throughputs.
+func (s step) output(base step) stats.Effect {
+	more := float64(s.n) / float64(base.n)
+	return stats.Effect{Ratio: more / s.ratio.Ratio, Lo: more / s.ratio.Hi, Hi: more / s.ratio.Lo}
+}
+
+// times returns a ratio with its interval: "1.97 × (1.95 to 2.00)".
+func times(e stats.Effect) string { return fmt.Sprintf("%.2f × (%.2f to %.2f)", e.Ratio, e.Lo, e.Hi) }
+
+// scaling says how far the copies of a run scale, and why no further.
+func scaling(steps []step, base step) (statements []view.Statement) {
+	one := "one"
+	if base.n > 1 {
+		one = fmt.Sprintf("each of %d", base.n)
+	}
+	far, doubt := base, step{}
+	for _, s := range steps {
+		switch {
+		case s.n <= base.n:
+		case s.known() && s.ratio.Lo > slowed:
+			text := fmt.Sprintf("It stops scaling at %d copies: the last ends after %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output(base)))
+			if doubt.n == 0 && far.n > base.n {
+				text = fmt.Sprintf("It scales to %d copies, which do %s as much as %s. %s", far.n, times(far.output(base)), one, text)
+			}
+			return []view.Statement{{Text: text}, {Text: s.why(base)}}
+		case s.known() && s.ratio.Hi <= slowed && doubt.n == 0:
+			far = s
+		case doubt.n == 0:
+			doubt = s
+		}
+	}
+	switch {
+	case doubt.n != 0 && !doubt.known():
+		return []view.Statement{{Text: fmt.Sprintf("Can't tell yet whether it scales to %d copies", doubt.n)}}
+	case doubt.n != 0:
+		return []view.Statement{{Text: fmt.Sprintf("Can't tell whether it scales to %d copies: the last ends after %s the time of %s", doubt.n, times(doubt.ratio), one)}}
+	}
+	return []view.Statement{{Text: fmt.Sprintf("It scales to %d copies, the most that were tried: they do %s as much as %s", far.n, times(far.output(base)), one)}}
+}
+
+// full is the share of the CPUs above which copies lack CPUs.
+const full = 0.9
+
+// why says what a copy's time grows by against the baseline. The time of a copy that is busy on one CPU at a time is its CPU time, its
+// wait for a CPU and the rest; of a copy that is busy on several, the CPU time grows in proportion.
+func (s step) why(base step) string {
+	grown := s.time - base.time
+	cpu, queue := s.cpu-base.cpu, s.queue-base.queue
+	if base.time > 0 && base.cpu > slowed*base.time {
+		cpu, queue = (s.cpu/base.cpu-1)*base.time, 0
+		if s.cpus > 0 && s.use > full*float64(s.cpus) && cpu < grown/2 {
+			return fmt.Sprintf("They lack CPUs: together they keep %.1f of %d busy", s.use, s.cpus)
+		}
+	}
+	seconds := func(x float64) string { return units.Seconds(max(0, x)) }
+	if math.IsNaN(queue) {
+		if cpu >= grown/2 {
+			queue = 0
+		} else {
+			return fmt.Sprintf("A copy's CPU time (%s, alone %s) does not explain it, and this kernel does not count the time in which it waits for a CPU",
+				seconds(s.cpu), seconds(base.cpu))
+		}
+	}
+	switch rest := grown - cpu - queue; {
+	case cpu >= queue && cpu >= rest:
+		return fmt.Sprintf("A copy's CPU time grows from %s to %s: the copies share a core, a cache or memory bandwidth", seconds(base.cpu), seconds(s.cpu))
+	case queue >= rest:
+		return fmt.Sprintf("They wait for CPUs: a copy is ready to run without a CPU for %s of its %s, one alone for %s", seconds(s.queue), seconds(s.time), seconds(base.queue))
+	}
+	return fmt.Sprintf("Neither a copy's CPU time (%s, alone %s) nor its wait for a CPU (%s) explains it: the program waits for something else that the copies share, such as a disk, a lock or a server",
+		seconds(s.cpu), seconds(base.cpu), seconds(s.queue))
+}
+
+// scalingTable has what each number of copies does.
+func scalingTable(steps []step, base step) table.Table {
+	ratio := func(of func(s step) stats.Effect) func(s step) table.Value {
+		return func(s step) table.Value {
+			if !s.known() {
+				return nil
+			}
+			return table.Text(times(of(s)))
+		}
+	}
+	return table.Of(steps).
+		With("copies", func(s step) table.Value { return table.Count(s.n) }).
+		With("time of a copy", func(s step) table.Value { return table.Seconds(s.time) }).
+		With("CPU time", func(s step) table.Value { return table.Seconds(s.cpu) }).
+		With("waits for a CPU", func(s step) table.Value { return table.Seconds(s.queue) }).
+		With("until the last ends", ratio(func(s step) stats.Effect { return s.ratio })).
+		With("all do", ratio(func(s step) stats.Effect { return s.output(base) })).
+		Table("", "Copies at the same time, against "+units.Things(base.n, "copy"))
+}
+
+// copiesTable has the copies of a single sample.
+func copiesTable(v *Several) table.Table {
+	return table.Of(v.Processes).
+		With("copy", func(c CopyFigures) table.Value { return table.Count(c.Copy) }).
+		With("CPUs", func(c CopyFigures) table.Value {
+			if c.CPUs == "" {
+				return nil
+			}
+			return table.CPUs(c.CPUs)
+		}).
+		With("pid", func(c CopyFigures) table.Value { return table.Count(c.PID) }).
+		With("real", func(c CopyFigures) table.Value { return table.Seconds(c.Seconds) }).
+		With("user", func(c CopyFigures) table.Value { return table.Seconds(c.UserSeconds) }).
+		With("sys", func(c CopyFigures) table.Value { return table.Seconds(c.SystemSeconds) }).
+		With("waits for a CPU", func(c CopyFigures) table.Value {
+			if c.QueuedSeconds == nil {
+				return nil
+			}
+			return table.Seconds(*c.QueuedSeconds)
+		}).
+		With("exit code", func(c CopyFigures) table.Value { return table.Count(c.ExitCode) }).
+		With("metric", func(c CopyFigures) table.Value {
+			if c.Metric == nil {
+				return nil
+			}
+			return table.Number{X: *c.Metric}
+		}).
+		Table("", "The copies")
+}

@@ -1,0 +1,195 @@
+package contend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorun/internal/base/units"
+	"gorun/internal/record/result"
+	"gorun/internal/record/table"
+	"gorun/internal/show/view"
+)
+
+const (
+	// manyAnswers is the maximum number of operations that the answer names, those with the largest factors first.
+	manyAnswers = 4
+	// fullOverlap is the part of the time in which all threads of a row with a fixed count must have run: below it, the row
+	// is mostly about threads that ran alone.
+	fullOverlap = 0.9
+	cacheLine   = 64 // bytes, on x86-64 and on most arm64
+	// fewSamples are too few for a claim: of two rows with five each, chance alone sets them apart in one of 126 runs.
+	fewSamples = 5
+)
+
+// found is what the rows of an operation say.
+type found struct {
+	text  string
+	ratio float64 // the factor in it; 0 where none can be claimed
+	judge string  // the flags of a matrix that judges the two rows, if they have too few samples; ""
+}
+
+// answer says what sharing costs each operation: the time on the most CPUs over that on the fewest, or that with the slowest
+// distance of the words over that with the fastest. It returns nothing for rows that differ in something else, and where
+// cells are judged.
+func answer(run *result.Run, _ view.Options) []view.Statement {
+	if run.Matrix != nil {
+		return nil
+	}
+	var all []found
+	for _, rows := range byOperation(run.Samples) {
+		f, ok := cost(rows)
+		if !ok {
+			return nil
+		}
+		all = append(all, f)
+	}
+	if len(all) == 0 || len(all) > 1 && all[0].ratio == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.ratio, a.ratio) })
+	var statements []view.Statement
+	for i, f := range all {
+		if i == manyAnswers && len(all) > manyAnswers+1 {
+			statements = append(statements, view.Statement{Text: fmt.Sprintf("The table has %d more operations.", len(all)-i)})
+			break
+		}
+		statements = append(statements, view.Statement{Text: f.text})
+	}
+	if all[0].judge != "" {
+		statements = append(statements, view.Statement{
+			Text: "Too few samples to compare: gorun matrix contend " + all[0].judge + " compares them.",
+		})
+	}
+	if doubts := view.Doubtful(run.Samples); doubts != "" {
+		statements = append(statements, view.Statement{Text: doubts, Apart: true})
+	}
+	return statements
+}
+
+// byOperation returns the rows with a good sample, by what they do.
+func byOperation(samples []result.Sample) (all [][]measuredRow) {
+	type work struct{ op, variant, mode, load string }
+	at := map[work]int{}
+	for _, row := range measuredRows(samples) {
+		if row.verdict == result.Invalid || len(row.samples) == 0 {
+			continue
+		}
+		w := work{row.Op, row.Variant, row.Mode, row.Load}
+		if _, known := at[w]; !known {
+			at[w] = len(all)
+			all = append(all, nil)
+		}
+		all[at[w]] = append(all[at[w]], row)
+	}
+	return all
+}
+
+// time is the time of an operation over the samples of a row.
+func (r *measuredRow) time() table.Spread { return r.spread("ns_per_op") }
+
+// cost is what the rows of an operation say. Rows that differ in something other than their CPUs and the distance of their words say
+// nothing.
+func cost(rows []measuredRow) (f found, ok bool) {
+	most, fewest := rows[0], rows[0]
+	for _, row := range rows {
+		if row.MemNode != rows[0].MemNode {
+			return f, false
+		}
+		if row.CPUs > most.CPUs {
+			most = row
+		}
+		if row.CPUs < fewest.CPUs {
+			fewest = row
+		}
+	}
+	op := most.Op
+	if len(rows) == 1 {
+		f.text = fmt.Sprintf("%s takes %s on %s", op, units.Seconds(most.time().Median/1e9), units.Things(most.CPUs, "CPU"))
+		if most.CPUs > 1 {
+			f.text += " at once"
+		}
+		f.text += unequal(most) + "."
+		return f, true
+	}
+	same := func(row measuredRow) bool { return row.CPUs == most.CPUs && row.CPUList == most.CPUList }
+	slow, fast := most, most // of the rows on the most CPUs
+	for _, row := range rows {
+		if same(row) && row.time().Median > slow.time().Median {
+			slow = row
+		}
+		if same(row) && row.time().Median < fast.time().Median {
+			fast = row
+		}
+	}
+	switch {
+	case slow.Row != fast.Row && slow.DistBy == "" && fast.DistBy == "" && slow.DistBytes != fast.DistBytes:
+		on := " on " + units.Things(slow.CPUs, "CPU")
+		what := op + on + " with words " + units.Bytes(uint64(slow.DistBytes)) + " apart"
+		if slow.DistBytes < cacheLine && fast.DistBytes >= cacheLine {
+			what = op + on + " with words in one cache line (" + units.Bytes(uint64(slow.DistBytes)) + " apart)"
+		}
+		judge := fmt.Sprintf("--op %s --dist-bytes %d,%d", op, fast.DistBytes, slow.DistBytes)
+		if most.CPUs != fewest.CPUs {
+			judge += " --cpus " + most.CPUList
+		}
+		return factor(what, "with words "+units.Bytes(uint64(fast.DistBytes))+" apart", slow, fast, judge)
+	case most.CPUs != fewest.CPUs && !slices.ContainsFunc(rows, func(row measuredRow) bool { return row.CPUs == most.CPUs && !same(row) }):
+		for _, row := range rows {
+			if row.CPUs == fewest.CPUs && row.DistBytes == most.DistBytes && row.Dist == most.Dist {
+				fewest = row
+				break
+			}
+		}
+		judge := fmt.Sprintf("--op %s --cpus '%s %s'", op, fewest.CPUList, most.CPUList)
+		switch {
+		case most.DistBy != "":
+			judge += fmt.Sprintf(" --dist %d", most.Dist)
+		case most.DistBytes > 0:
+			judge += fmt.Sprintf(" --dist-bytes %d", most.DistBytes)
+		}
+		return factor(fmt.Sprintf("%s on %s", op, units.Things(most.CPUs, "CPU")), "on "+units.Things(fewest.CPUs, "CPU"), most, fewest, judge)
+	}
+	return f, false
+}
+
+// factor compares two rows: what, which is slow as a rule, with other. Too few samples have no factor: judge is what would compare them.
+func factor(what, other string, slow, fast measuredRow, judge string) (found, bool) {
+	s, f := slow.time(), fast.time()
+	if why := unequal(slow) + unequal(fast); why != "" {
+		return found{text: fmt.Sprintf("%s: no factor can be claimed%s.", what, why)}, true
+	}
+	if f.Median <= 0 {
+		return found{}, false
+	}
+	show := units.CommonUnit([]float64{s.Median / 1e9, f.Median / 1e9})
+	of := func(s table.Spread) string { return show(s.Median / 1e9) }
+	ratio := s.Median / f.Median
+	if len(slow.samples) < fewSamples || len(fast.samples) < fewSamples {
+		return found{fmt.Sprintf("%s takes %s, and %s %s.", what, of(s), of(f), other), ratio, judge}, true
+	}
+	of = func(s table.Spread) string {
+		return fmt.Sprintf("%s (%s to %s)", show(s.Median/1e9), show(s.Least/1e9), show(s.Most/1e9))
+	}
+	times := of(s) + " against " + of(f)
+	switch {
+	case s.Least <= f.Most && f.Least <= s.Most:
+		return found{text: fmt.Sprintf("%s: not clearly slower or faster than %s: %s.", what, other, times), ratio: 1}, true
+	case ratio >= 2:
+		return found{text: fmt.Sprintf("%s takes %s times as long as %s: %s.", what, units.Digits(ratio), other, times), ratio: ratio}, true
+	case ratio >= 1:
+		return found{text: fmt.Sprintf("%s takes %.0f%% longer than %s: %s.", what, 100*(ratio-1), other, times), ratio: ratio}, true
+	}
+	return found{text: fmt.Sprintf("%s takes %.0f%% less time than %s: %s.", what, 100*(1-ratio), other, times), ratio: ratio}, true
+}
+
+// unequal says how little of the time of a fixed count all threads of a row ran; "" if they did most of the time.
+func unequal(row measuredRow) string {
+	share, known := row.together()
+	if !known || share >= fullOverlap {
+		return ""
+	}
+	return fmt.Sprintf(", because its threads all ran at once for only %s of the time: use --time, which counts nothing else",
+		strings.ReplaceAll(units.Percent(share), " %", "%"))
+}

@@ -1,0 +1,263 @@
+package gobench
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gorun/internal/base/hint"
+	"gorun/internal/base/lazy"
+	"gorun/internal/files/input"
+	"gorun/internal/guard/guardian"
+	"gorun/internal/start/launch"
+)
+
+// prepare makes the sides, with their test binaries.
+func (s *Source) prepare(ctx context.Context, args []string) error {
+	s.sides = []side{{}}
+	revision, err := s.isRevision(ctx)
+	if err != nil {
+		return err
+	}
+	if s.base != "" {
+		s.sides = []side{{name: s.base, dir: s.base}, {name: workTree}}
+		if s.base == workTree {
+			s.sides[0].name = "base"
+		}
+	}
+	if !revision && (isFile(s.base) || s.base == "" && len(args) == 1 && isFile(args[0])) {
+		if s.layouts > 1 {
+			return errGivenLayouts
+		}
+		return s.given(ctx, args)
+	}
+	if info, err := os.Stat(s.base); s.base != "" && !revision && (err != nil || !info.IsDir()) {
+		return hint.Usage(hint.Flag("base", s.base, s.noRevision(ctx)))
+	}
+	common := ""
+	if revision {
+		if common, err = s.git(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
+			return err
+		}
+	}
+	where, _ := s.line(ctx, side{}, "go", "env", "-json=false", "GOTMPDIR") // the build reports an error
+	below, err := filepath.EvalSymlinks(cmp.Or(where, os.TempDir()))        // as git writes it
+	if err != nil {
+		return err
+	}
+	if s.folder, err = guardian.New(s.setting.Self.In(s.setting.Environ)).MakeFolder(below, "gorun-bench", common); err != nil {
+		return err
+	}
+	if revision {
+		if err := s.checkOut(ctx, common); err != nil {
+			return err
+		}
+	}
+	if err := s.readLinkFlags(ctx); err != nil {
+		return err
+	}
+	for i := range s.sides {
+		if err := s.build(ctx, i, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isRevision reports whether --base is a revision of git: anything that git knows, except what begins as a path.
+func (s *Source) isRevision(ctx context.Context) (bool, error) {
+	if s.base == "" || strings.HasPrefix(s.base, ".") || filepath.IsAbs(s.base) {
+		return false, nil
+	}
+	_, err := s.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", s.base+"^{commit}")
+	return err == nil, ctx.Err()
+}
+
+// noRevision returns the error of a base that is nothing at all, with the cause if git has none of the older revisions, or cannot look.
+func (s *Source) noRevision(ctx context.Context) error {
+	what, way := errors.New("it is not a revision of git, nor a folder, nor a test binary"), "git log --oneline lists revisions"
+	shallow, err := s.git(ctx, "rev-parse", "--is-shallow-repository")
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", what, err)
+	case shallow == "true":
+		way = "this clone is shallow: git fetch --unshallow gets its older revisions; git fetch origin BRANCH and --base FETCH_HEAD, another branch"
+	}
+	return hint.With(what, way)
+}
+
+// git returns what a command of git prints.
+func (s *Source) git(ctx context.Context, args ...string) (string, error) {
+	return s.line(ctx, side{}, append([]string{"git"}, args...)...)
+}
+
+// line returns what a program prints, without the end of the line.
+func (s *Source) line(ctx context.Context, of side, argv ...string) (string, error) {
+	out, err := s.call(ctx, of, argv...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// call runs a program in a side's folder and environment, and returns what it writes to stdout. The error has what it wrote to
+// stderr. In a hook of git, $GIT_INDEX_FILE is the user's index (githooks(5)), into which git worktree would write the base, and
+// $GIT_DIR is no repository of another folder. Temporary files are in the folder that the guardian removes.
+func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, error) {
+	temporary := []string{"GOTMPDIR", "TMPDIR"} // go's own, and those of the compilers that it runs
+	environ := slices.DeleteFunc(slices.Clone(s.setting.Environ), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return name == "GIT_INDEX_FILE" || of.dir != "" && (name == "GIT_DIR" || name == "GIT_WORK_TREE") ||
+			s.folder != nil && slices.Contains(temporary, name)
+	})
+	environ = append(environ, of.environ...)
+	if s.folder != nil {
+		for _, name := range temporary {
+			environ = append(environ, name+"="+s.folder.Path)
+		}
+	}
+	c := launch.Command{Self: s.setting.Self.In(environ), Argv: argv, Dir: of.dir, Keep: 64 << 20}
+	o, err := launch.Run(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.ExitCode != 0:
+		text := cmp.Or(tail(bytes.TrimSpace(o.Stderr)), fmt.Sprintf("exit code %d", o.ExitCode))
+		return nil, fmt.Errorf("%s: %s", strings.Join(argv[:min(2, len(argv))], " "), text)
+	}
+	return o.Stdout, nil
+}
+
+// given takes test binaries that the user has built. They run in the working directory.
+func (s *Source) given(ctx context.Context, args []string) error {
+	if s.setting.Dry {
+		return hint.Usage(hint.With(errors.New("--dry-run: the benchmarks of a test binary are known only by running it"), "--estimate does that, and prints the plan"))
+	}
+	paths := args
+	if s.base != "" {
+		paths = append([]string{s.base}, args...)
+	}
+	if len(paths) != len(s.sides) {
+		return hint.Usage(hint.With(errors.New("--base is a test binary: the only argument is the other one"), "gorun bench --base old.test new.test"))
+	}
+	for i, path := range paths {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		b := binary{pkg: filepath.Base(path), path: path}
+		s.sides[i].binaries, s.sides[i].packages = map[string]binary{"": b}, []string{""}
+		if len(s.sides) > 1 {
+			s.sides[i].name = paths[i]
+		}
+	}
+	if len(s.sides) > 1 && s.sides[0].name == s.sides[1].name {
+		s.sides[1].name += " (2)"
+	}
+	return nil
+}
+
+// listed is a package as go list shows it.
+type listed struct {
+	Dir, ImportPath           string
+	TestGoFiles, XTestGoFiles []string
+	Error                     *struct{ Err string }
+}
+
+// benches matches the beginning of a benchmark, and its name.
+var benches = lazy.Regexp(`(?m)^[ \t]*func[ \t]+(Benchmark[\pL\pN_]*)[ \t]*\(`)
+
+// tests returns the paths of a package's test files.
+func (l listed) tests() (paths []string) {
+	for _, name := range slices.Concat(l.TestGoFiles, l.XTestGoFiles) {
+		paths = append(paths, filepath.Join(l.Dir, name))
+	}
+	return paths
+}
+
+// hasBenchmarks reports whether a package's test files seem to have benchmarks.
+func (l listed) hasBenchmarks(ctx context.Context) bool {
+	return slices.ContainsFunc(l.tests(), func(path string) bool {
+		text, err := input.Opener{}.ReadFile(ctx, path, input.List)
+		return err != nil || benches().Match(text)
+	})
+}
+
+// build builds the test binaries of a side. A package that the base lacks is left out.
+func (s *Source) build(ctx context.Context, i int, args []string) error {
+	side := &s.sides[i]
+	isBase := len(s.sides) > 1 && i == 0
+	if _, err := os.Stat(side.dir); isBase && errors.Is(err, fs.ErrNotExist) {
+		return nil // the folder is new
+	}
+	if err := s.hasModule(ctx, *side); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(side.dir)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as go list shows it
+		return err
+	}
+	in := *side
+	in.dir = dir
+	argv := []string{"go", "list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Error"}
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	out, err := s.call(ctx, in, append(s.tagged(argv), args...)...)
+	if err != nil {
+		return err
+	}
+	side.binaries = map[string]binary{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var l listed
+		if err := decoder.Decode(&l); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("read what go list prints: %w", err)
+		}
+		if len(l.TestGoFiles)+len(l.XTestGoFiles) == 0 || l.Dir == "" {
+			if l.Error != nil && !isBase {
+				return errors.New(l.Error.Err)
+			}
+			continue
+		}
+		if !l.hasBenchmarks(ctx) {
+			continue
+		}
+		folder, err := filepath.Rel(dir, l.Dir)
+		if err != nil {
+			return err
+		}
+		b := binary{pkg: l.ImportPath, dir: l.Dir, path: filepath.Join(s.folder.Path, fmt.Sprintf("%d-%d.test", i, len(side.packages))), tests: l.tests()}
+		if !s.setting.Dry {
+			s.setting.Doing("building " + strings.TrimSpace(side.name+" "+l.ImportPath))
+			if err := s.link(ctx, in, b.path, l.ImportPath); err != nil {
+				return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), cmp.Or(hint.Of(err), side.lacks))
+			}
+		}
+		side.binaries[folder], side.packages = b, append(side.packages, folder)
+	}
+	return nil
+}
+
+// tagged adds the build tags to a command of go.
+func (s *Source) tagged(argv []string) []string {
+	if s.tags == "" {
+		return argv
+	}
+	return append(argv, "-tags="+s.tags)
+}

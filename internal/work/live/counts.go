@@ -1,0 +1,42 @@
+package live
+
+import (
+	"gorun/internal/kernel/linux"
+	"gorun/internal/place/subject"
+)
+
+// counts is what the kernel had counted of a program at a moment.
+type counts struct {
+	at         float64 // seconds
+	cpu        float64
+	waited     float64
+	turns      float64
+	migrations *float64
+	known      bool // that threads waited, and had turns
+}
+
+// count reads the counts of the program, thread by thread, outside of the block: with many threads that takes milliseconds.
+func (s *sampler) count() (c counts) {
+	c.cpu, _ = s.program.CPUSeconds() // 0: it has ended, which the block shows
+	c.at = linux.Monotonic().Seconds()
+	var turns subject.Turns
+	turns, c.known = s.program.Turns()
+	c.waited, c.turns, c.migrations = turns.Waited, turns.Count, turns.Migrations
+	return c
+}
+
+// since sets the figures of the time between two counts.
+func (c counts) since(b counts, to *Figures) {
+	seconds := c.at - b.at
+	if seconds <= 0 {
+		return
+	}
+	rate := func(from, to float64) *float64 { return new(max(0, to-from) / seconds) } // threads that have ended lose what they had
+	to.CPU = rate(b.cpu, c.cpu)
+	if b.known && c.known {
+		to.RunQueue, to.Turns = rate(b.waited, c.waited), rate(b.turns, c.turns)
+	}
+	if b.migrations != nil && c.migrations != nil {
+		to.Migrations = rate(*b.migrations, *c.migrations)
+	}
+}
