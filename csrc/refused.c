@@ -3,6 +3,7 @@
 // and mmap calls of these functions (--wrap, in refused.go). Other processes undo what this one has changed, as after a SIGKILL.
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,15 @@ __attribute__((constructor)) static void need_files(void)
 	while (n > 0)
 		close(files[--n]);
 }
+
+#ifdef __GLIBC__
+// one_arena: glibc reserves 64 MiB of address space for most threads (malloc/arena.c), which a limit on it counts. gorun's C code allocates
+// too little to need that.
+__attribute__((constructor)) static void one_arena(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+}
+#endif
 
 void *__real_mmap(void *address, size_t length, int protection, int flags, int file, off_t offset);
 void *__wrap_mmap(void *address, size_t length, int protection, int flags, int file, off_t offset);

@@ -14,12 +14,12 @@ import (
 )
 
 // The cost of one more OS thread of a Go program, with a blocked goroutine locked to it, measured with 8000 of them (Linux
-// 6.18, Go 1.26, amd64). glibc gives each of the first threads, 8 per CPU, also 64 MiB of address space (malloc/arena.c).
+// 6.18, Go 1.26, amd64).
 const (
-	threadBytes     = 45 << 10                    // VmRSS, KernelStack, Slab and PageTables
-	threadMappings  = 2                           // a stack, of 8 MiB under the usual RLIMIT_STACK, and its guard page
-	threadAddresses = 8<<20 + 64<<10 + (64 << 20) // VmSize, with such an arena
-	pidsReserved    = 300                         // PIDs that are not used again after a wrap (kernel/pid.c)
+	threadBytes     = 45 << 10       // VmRSS, KernelStack, Slab and PageTables
+	threadMappings  = 2              // a stack, of 8 MiB under the usual RLIMIT_STACK, and its guard page
+	threadAddresses = 8<<20 + 64<<10 // VmSize
+	pidsReserved    = 300            // PIDs that are not used again after a wrap (kernel/pid.c)
 )
 
 // Need is what a run needs at the same time.

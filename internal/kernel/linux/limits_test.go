@@ -91,7 +91,7 @@ func TestEnough(t *testing.T) {
 		},
 		"address space": {
 			map[string]string{"proc/self/limits": strings.Replace(plainLimits, "space         unlimited ", "space         4294967296", 1)},
-			"RLIMIT_AS leaves room for 4190109696 of the 75563008000 bytes that are needed", "ulimit -v unlimited",
+			"RLIMIT_AS leaves room for 4190109696 of the 8454144000 bytes that are needed", "ulimit -v unlimited",
 		},
 		"memory of the control group and of the system": {
 			map[string]string{
