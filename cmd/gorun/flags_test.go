@@ -355,6 +355,31 @@ func FuzzFlags(f *testing.F) {
 	})
 }
 
+// neutral are the flags with any value of which --resume continues a run. All others are compared. A new flag belongs here only if a sample
+// measures the same whatever its value is.
+var neutral = strings.Fields(`
+	abort-if apply budget dry-run estimate export-json export-markdown fail-on format margin metrics-linger metrics-listen metrics-textfile out pid
+	precision quiet resume resume-changed samples seed strict svg sysroot verbose warmup with-cgroup with-pid`)
+
+// With --resume, each flag is compared or neutral.
+func TestFlagsOfAResumedRun(t *testing.T) {
+	seen := map[string]bool{}
+	forEach(newRoot(env{}), func(cmd *cobra.Command) {
+		if cmd.Flags().Lookup("resume") == nil {
+			return
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if experiment.IsNeutral(f) {
+				seen[f.Name] = true
+				require.Contains(t, neutral, f.Name, cmd.CommandPath())
+			}
+		})
+	})
+	for _, name := range neutral {
+		require.True(t, seen[name], "%s is neutral nowhere", name)
+	}
+}
+
 // The command that continues a run has --resume where the run's command has it.
 func TestResumes(t *testing.T) {
 	seen := 0

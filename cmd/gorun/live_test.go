@@ -395,6 +395,37 @@ func TestLiveServerStopped(t *testing.T) {
 	assert.True(t, was(pid))
 }
 
+// What a sample measures is that of the whole run, also where it is continued: what was asked is compared, and what a pilot found holds.
+func TestLiveServerResumed(t *testing.T) {
+	tests.Live(t)
+	t.Parallel() // programs and loads mostly sleep
+	a, b, _ := two(t)
+	address := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
+	pid := strconv.Itoa(programtest.Start(t, "serve", address).Process.Pid)
+	journal := filepath.Join(t.TempDir(), "run.jsonl")
+	args := []string{
+		"--pid", pid, "--vary", "placement=" + a + "," + b, "--metric", "slow_total", "--better", "higher", "--metric-url", "http://" + address + "/metrics",
+		"--load", programtest.Load(t, "ask", address), "--samples", "2", "--out", journal,
+	}
+	run, stderr, err := runLive(t, args...)
+	require.NoError(t, err, stderr)
+	block := run.Spec.(map[string]any)["block"]
+	assert.NotContains(t, run.Asked, "block")
+	for _, other := range [][]string{{"--block", "700ms"}, {"--washout", "1ms"}, {"--load", "yes"}} {
+		_, stderr, err := runLive(t, append(args, append(other, "--resume")...)...)
+		require.Error(t, err)
+		assert.Contains(t, stderr, "holds another run: the journal has ")
+		assert.Contains(t, stderr, other[0]+" ")
+	}
+	run, stderr, err = runLive(t, append(args, "--samples", "3", "--resume")...)
+	require.NoError(t, err, stderr)
+	want, err := time.ParseDuration(block.(string))
+	require.NoError(t, err)
+	assert.Greater(t, want, 400*time.Millisecond, "the default is too short for this counter")
+	require.Len(t, run.Samples, 9)
+	assert.GreaterOrEqual(t, run.Samples[8].Seconds, want.Seconds())
+}
+
 // A server in a control group that is restarted costs a block, and not the run.
 func TestLiveServerRestarted(t *testing.T) {
 	tests.Live(t)

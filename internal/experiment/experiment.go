@@ -130,6 +130,8 @@ type Sampler[C any] interface {
 type (
 	// Live returns the figures so far, including the sample in progress. It is called from any goroutine.
 	Live interface{ Live() result.Live }
+	// Settler returns what Prepare has found about all samples and was not asked for, by name. It becomes part of the run's spec.
+	Settler interface{ Settled() map[string]string }
 	// Preparer does slow work before the first sample, after all outputs are open.
 	Preparer interface {
 		Prepare(ctx context.Context) ([]result.Warning, error)

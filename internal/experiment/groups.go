@@ -20,9 +20,10 @@ const (
 )
 
 const (
-	groupKey = "gorun_group"
-	ownerKey = "gorun_owner"
-	rareKey  = "gorun_rare"
+	groupKey   = "gorun_group"
+	ownerKey   = "gorun_owner"
+	rareKey    = "gorun_rare"
+	neutralKey = "gorun_neutral"
 )
 
 // Group puts flags into the group with this title: those with these names or, without names, all flags that have no
@@ -41,6 +42,33 @@ func GroupOf(flag *pflag.Flag) string {
 		return titles[0]
 	}
 	return ""
+}
+
+// Neutral marks flags that do not decide what a sample measures. --resume continues a run with any values of them; where another one would make
+// it another run, as that of --seed, the run compares it itself.
+func (f *FlagSet) Neutral(names ...string) {
+	for _, name := range names {
+		if f.Lookup(name) != nil {
+			_ = f.SetAnnotation(name, neutralKey, nil) // there is such a flag
+		}
+	}
+}
+
+// IsNeutral reports whether a flag does not decide what a sample measures.
+func IsNeutral(flag *pflag.Flag) bool {
+	_, neutral := flag.Annotations[neutralKey]
+	return neutral
+}
+
+// Asked returns the values of the flags on the command line that are not neutral and not the default, by name.
+func (f *FlagSet) Asked() map[string]string {
+	asked := map[string]string{}
+	f.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && !IsNeutral(flag) && flag.Value.String() != flag.DefValue {
+			asked[flag.Name] = flag.Value.String()
+		}
+	})
+	return asked
 }
 
 // Rare marks flags that few need: --help names them in one line, and `gorun help COMMAND` describes them.

@@ -28,7 +28,6 @@ type command struct {
 // Command is `gorun EXPERIMENT`.
 type Command struct {
 	command
-	set *experiment.FlagSet
 	own experiment.Flags[any]
 	cpu cpuFlags
 }
@@ -36,7 +35,7 @@ type Command struct {
 // New returns the command of an experiment, whose flags are in the set.
 func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 	set := experiment.NewFlagSet(x.Name)
-	c := &Command{command: command{env: e, x: x}, set: set, own: x.New()}
+	c := &Command{command: command{env: e, x: x}, own: x.New()}
 	c.own.Register(set)
 	set.Group(experiment.GroupOwn)
 	if x.Once == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -175,6 +176,9 @@ func (d *driver) ready(ctx context.Context) error {
 		return err
 	}
 	d.warn(warnings)
+	if settler, is := experiment.Part[experiment.Settler](d.taker.Sampler); is && d.resumed == nil {
+		maps.Copy(d.session.run.Spec.(map[string]string), settler.Settled()) // that of a matrix
+	}
 	return d.identify(ctx, true)
 }
 

@@ -60,6 +60,7 @@ func NewMatrix(e Env, x experiment.Experiment, source experiment.Source) (*Matri
 	set.Files("svg", "svg")
 	set.Group(experiment.GroupCells)
 	set.Rare("exclude", "svg")
+	set.Neutral("svg")
 	c.registerDesign(set)
 	c.registerApply(set, x)
 	c.registerRest(set)

@@ -71,6 +71,8 @@ type Options struct {
 	failOn        matrix.FailOn
 
 	given    func(name string) bool // reports whether a flag was given
+	set      *experiment.FlagSet    // of the command
+	asked    map[string]string      // flags that decide what a sample measures
 	budgeted bool                   // the budget was given and is not the default
 }
 
@@ -118,6 +120,7 @@ func (f *resultFlags) register(flags *experiment.FlagSet) {
 	flags.Files("export-json", "json")
 	flags.Files("export-markdown", "md")
 	flags.Group(experiment.GroupOutput)
+	flags.Neutral("format", "out", "export-json", "export-markdown", "quiet", "verbose", "dry-run")
 }
 
 // export is a file into which the result is written in a format.
@@ -169,6 +172,7 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	if x.Picture != nil {
 		flags.StringVar(&o.svg, "svg", "", x.Picture.Usage)
 		flags.Files("svg", "svg")
+		flags.Neutral("svg")
 	}
 	if !x.Sampling.Fixed {
 		flags.IntVarP(&o.samples, "samples", "r", o.samples, "samples to take; a number given here is not cut by the default budget,\n"+
@@ -196,6 +200,7 @@ func (o *Options) registerApply(flags *experiment.FlagSet, x experiment.Experime
 	flags.Complete("apply", catalog.Completions(apply.Ways[:]))
 	flags.Group(experiment.GroupSamples, "apply")
 	flags.Rare("apply")
+	flags.Neutral("apply")
 }
 
 // registerOrder adds the flags of every run that takes samples in an order.
@@ -204,6 +209,7 @@ func (o *Options) registerOrder(flags *experiment.FlagSet) {
 		"and kept in the result)")
 	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
 	flags.Group(experiment.GroupOrder, "seed", "strict")
+	flags.Neutral("seed", "strict")
 }
 
 // registerRest adds the flags that every run has, after the CPUs.
@@ -213,7 +219,8 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 	flags.Group(experiment.GroupCPUs)
 	o.resultFlags.register(flags)
 	o.metricsFlags.register(flags)
-	o.given = flags.Changed
+	flags.Neutral("sysroot")
+	o.given, o.set = flags.Changed, flags
 }
 
 // registerDesign adds the flags for comparing the cells of a matrix.
@@ -236,6 +243,7 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 		"the baseline is run once, with what is given to run before and after it")
 	flags.Group(experiment.GroupSamples)
 	flags.Rare("warmup", "precision", "margin", "estimate", "resume-changed")
+	flags.Neutral("samples", "warmup", "budget", "precision", "margin", "resume", "resume-changed", "fail-on", "estimate")
 }
 
 // plans reports whether the plan is printed and not executed.
@@ -264,6 +272,12 @@ func (o *Options) validate() error {
 		return hint.Usagef("--resume-changed is about --resume, which was not given")
 	case o.resume && o.out == "":
 		return hint.Usage(hint.With(errors.New("--resume has no journal to continue"), "name it by --out"))
+	}
+	if o.set != nil {
+		o.asked = o.set.Asked()
+	}
+	for name, value := range o.asked {
+		o.asked[name] = CommandLine([]string{value})[0]
 	}
 	return o.metricsFlags.validate()
 }
@@ -309,6 +323,7 @@ func (f *metricsFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.textfile, "metrics-textfile", "",
 		"write the metrics to this `file` (.prom, for node_exporter's textfile collector)")
 	flags.Group(experiment.GroupMetrics)
+	flags.Neutral("metrics-listen", "metrics-linger", "metrics-textfile")
 }
 
 func (f *metricsFlags) validate() error {

@@ -164,9 +164,14 @@ func (s *session) continueJournal(o *Options) error {
 	}
 	s.journal, s.resumed, s.begun = file, recording, true
 	s.onClose(s.journal.Close)
+	samples := s.run.Matrix.Rounds
 	s.run = recording.Run
 	s.run.Findings = []result.Finding{} // it is explained again
-	return nil
+	if s.run.Matrix.Planned() == samples {
+		return nil
+	}
+	recording.Judging.GoOn(samples)
+	return o.journal().Failed(s.journal.Write(result.Line{End: &result.End{Samples: samples}}))
 }
 
 // keep stores a sample. It reports whether the run can continue: a sample that cannot be stored ends it.
@@ -271,7 +276,7 @@ func newRun(e Env, experiment string, o *Options) *result.Run {
 	}
 	return &result.Run{
 		Schema: result.Schema, Tool: e.Tool, Experiment: experiment, Seed: o.seed, Command: command,
-		Started: e.Now().UTC().Format(time.RFC3339Nano),
+		Started: e.Now().UTC().Format(time.RFC3339Nano), Asked: o.asked,
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}
 }

@@ -60,6 +60,7 @@ type Judge struct {
 	comparisons []comparison // by cell, the control last; the baseline's is empty
 	contrasts   []comparison
 	gone        map[int]bool // cells that cannot be run
+	planned     int          // rounds for every cell; 0: until it is sampled enough
 	rounds      int
 }
 
@@ -113,6 +114,7 @@ func NewJudge(d Design) (*Judge, error) {
 		order:       order{seed: d.Seed, baseline: d.Baseline, control: len(d.Cells)},
 		comparisons: make([]comparison, len(d.Cells)+1),
 		gone:        map[int]bool{},
+		planned:     d.Rounds,
 	}
 	if err := checkContrasts(d); err != nil {
 		return nil, err
@@ -125,15 +127,32 @@ func NewJudge(d Design) (*Judge, error) {
 			continue
 		}
 		r.comparisons[cell] = newComparison(d.alpha(), d.grid())
-		if cell != r.Control() {
-			r.live = append(r.live, cell)
-		}
 	}
-	slices.SortFunc(r.live, func(a, b int) int { return strings.Compare(d.Cells[a], d.Cells[b]) })
+	r.revive()
 	for range d.Contrasts {
 		r.contrasts = append(r.contrasts, newComparison(d.alpha(), d.grid()))
 	}
 	return r, nil
+}
+
+// revive makes all cells live that can be run.
+func (r *Judge) revive() {
+	r.live = nil
+	for cell := range r.design.Cells {
+		if cell != r.design.Baseline && !r.gone[cell] {
+			r.live = append(r.live, cell)
+		}
+	}
+	slices.SortFunc(r.live, func(a, b int) int { return strings.Compare(r.design.Cells[a], r.design.Cells[b]) })
+}
+
+// GoOn sets another number of rounds for every cell; 0: until it is sampled enough. The look at the totals stays at the end of the rounds
+// that were planned first: an end that was chosen after the samples were seen gets none.
+func (r *Judge) GoOn(rounds int) {
+	r.planned = rounds
+	if rounds > 0 {
+		r.revive()
+	}
 }
 
 func checkContrasts(d Design) error {
@@ -222,8 +241,8 @@ func (r *Judge) Live() []int { return slices.Sorted(slices.Values(r.live)) }
 // Done reports whether more rounds are pointless: the planned ones were taken, or no cell is live and none waits for
 // the control, or the control differs from the baseline, so that no verdict is possible.
 func (r *Judge) Done() bool {
-	if r.design.Rounds > 0 {
-		return r.rounds >= r.design.Rounds
+	if r.planned > 0 {
+		return r.rounds >= r.planned
 	}
 	return r.unsound() || len(r.live) == 0 && (r.controlled() || !r.waits())
 }
@@ -249,7 +268,7 @@ func (r *Judge) settled(cell int) bool {
 // enough reports whether the typical ratio of a comparison is known, and its total was looked at and does not
 // contradict it.
 func (r *Judge) enough(c comparison) bool {
-	if r.design.Rounds > 0 || c.total.looks == 0 {
+	if r.planned > 0 || c.total.looks == 0 {
 		return false
 	}
 	e := c.typical.ends()

@@ -254,3 +254,42 @@ func TestEffectsHoldTheirEstimates(t *testing.T) {
 	require.Greater(t, c.typical.ratio(), 1.0015)
 	require.Equal(t, Effect{Ratio: 1.001, Lo: 1, Hi: 1.001}, c.effect())
 }
+
+// A run that goes on after its planned end looks at the totals at that end, and not at the new one. All its cells are sampled again.
+func TestGoOn(t *testing.T) {
+	d := design(1, 3)
+	d.Rounds = 30
+	r, err := NewJudge(d)
+	require.NoError(t, err)
+	source := quiet(3)
+	looks := map[int]int{}
+	to := func(rounds int) {
+		for !r.Done() {
+			round := r.Next()
+			var seconds []float64
+			for _, block := range round {
+				for range block {
+					seconds = append(seconds, source.seconds[len(seconds)+50*r.rounds])
+				}
+			}
+			require.NoError(t, r.Add(round, seconds))
+			looks[r.rounds] = r.control().total.looks
+		}
+		require.Equal(t, rounds, r.rounds)
+	}
+	to(30)
+	r.GoOn(40)
+	require.False(t, r.Done())
+	to(40)
+	require.Equal(t, [...]int{0, 1, 1, 2, 2}, [...]int{looks[24], looks[25], looks[29], looks[30], looks[40]})
+	r.GoOn(35)
+	require.True(t, r.Done(), "fewer than there are")
+	r.GoOn(0)
+	for !r.Done() {
+		to0 := r.Next()
+		require.NoError(t, r.Add(to0, slices.Repeat([]float64{1}, len(slices.Concat(to0...)))))
+	}
+	require.Empty(t, r.Live(), "until all are sampled enough")
+	r.GoOn(r.rounds + 1)
+	require.Len(t, r.Live(), 2)
+}

@@ -37,6 +37,8 @@ func (c *checker) take(line result.Line) error {
 		return c.header(line.Header)
 	case line.Sample != nil:
 		return c.sample(line.Sample)
+	case line.End != nil:
+		return c.goOn(line.End.Samples)
 	}
 	return c.footer(line.Footer)
 }
@@ -82,6 +84,15 @@ func (c *checker) header(run *result.Run) error {
 	order := c.Judging.Order()
 	order.Method = m.Order.Method
 	return agrees("the order of the first round", m.Order, order)
+}
+
+// goOn takes another end.
+func (c *checker) goOn(samples int) error {
+	if c.Judging == nil || samples < 0 {
+		return fmt.Errorf("an end at %d samples, which this run cannot have", samples)
+	}
+	c.Judging.GoOn(samples)
+	return nil
 }
 
 // sample takes a sample.

@@ -192,6 +192,7 @@ func (o *outline) add(text []byte, unverified error) error {
 		o.warnings = line.Header.Warnings
 	case line.Sample != nil:
 		o.samples, o.ended = o.samples+1, false
+	case line.End != nil:
 	case o.ended:
 		err = errors.New("a second footer, without a sample between the two")
 	case f.Samples != o.samples:
@@ -218,7 +219,7 @@ func decode(text []byte, unverified error) (line result.Line, err error) {
 		}
 	}
 	kinds := 0
-	for _, is := range []bool{line.Header != nil, line.Sample != nil, line.Footer != nil} {
+	for _, is := range []bool{line.Header != nil, line.Sample != nil, line.Footer != nil, line.End != nil} {
 		if is {
 			kinds++
 		}
@@ -229,7 +230,7 @@ func decode(text []byte, unverified error) (line result.Line, err error) {
 	case err != nil:
 		err = inWords(err)
 	case kinds != 1:
-		err = fmt.Errorf("a line must be exactly one of header, sample and footer, but this one has %d of them", kinds)
+		err = fmt.Errorf("a line must be exactly one of header, sample, footer and end, but this one has %d of them", kinds)
 	default:
 		return line, nil
 	}

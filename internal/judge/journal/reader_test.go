@@ -194,7 +194,7 @@ func TestFaultyLines(t *testing.T) {
 		"and another layout":   {replace(v3, `"seed":18446744073709551615`, `"seed":"x"`), `"gorun/v3"`, ""},
 		"of gorun 0.1.0-dev":   {string(v1), `line 1: its schema is "gorun/v1"`, "version 0.1.0-dev; to compare it"},
 		"no schema":            {resealed(`{"header":{}}`), `line 1: its schema is ""`, ""},
-		"of no kind":           {header + resealed(`{"x":0}`), "line 2: a line must be exactly one of header, sample and footer, but this one has 0", ""},
+		"of no kind":           {header + resealed(`{"x":0}`), "line 2: a line must be exactly one of header, sample, footer and end, but this one has 0", ""},
 		"nothing":              {header + "null\n", "line 2: it has no checksum", ""},
 		"no checksum":          {header + sample + `{"sample":{"index":1}}` + "\n", "line 3: it has no checksum", ""},
 		"of two kinds":         {header + replace(sample, `,"crc32"`, `,"footer":{},"crc32"`), "but this one has 2", ""},

@@ -178,6 +178,19 @@ func (b *Judging) begin() {
 	}
 }
 
+// GoOn sets another end of the run, in rounds; 0: until the differences are known.
+func (b *Judging) GoOn(rounds int) {
+	b.run.Matrix.End = &rounds
+	for _, g := range b.groups {
+		for _, judge := range g.judges {
+			judge.GoOn(rounds)
+		}
+	}
+	if b.Between() {
+		b.begin()
+	}
+}
+
 // groupDone reports whether more samples of a group are pointless.
 func (b *Judging) groupDone(g group) bool { return !b.compares(g) || g.judge().Done() }
 
@@ -398,7 +411,7 @@ func (b *Judging) Interim() result.Interim {
 		}
 	}
 	s := result.Interim{
-		Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
+		Rounds: b.rounds, Planned: m.Planned(), Elapsed: b.last, Left: b.remaining(),
 		Control: b.groups[0].judge().ControlVerdict(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
 	}
 	for _, g := range b.groups { // the first that is not settled
@@ -427,8 +440,8 @@ func (b *Judging) remaining() float64 {
 	switch {
 	case round == 0:
 		return left
-	case m.Rounds > 0:
-		need = round * float64(m.Rounds-b.rounds)
+	case m.Planned() > 0:
+		need = round * float64(m.Planned()-b.rounds)
 	default:
 		for _, cell := range b.cells {
 			if cell.Open && cell.Verdict.MoreRounds == 0 {

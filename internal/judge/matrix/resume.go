@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
+	"gorun/internal/base/shell"
 	"gorun/internal/base/units"
 	"gorun/internal/record/result"
 )
@@ -24,7 +26,7 @@ func Common(cells []result.Cell) map[string]string {
 }
 
 // Resumable returns the differences that prevent a recorded run from continuing as the requested one: another machine,
-// another binary, another design. The budget may differ, since the verdicts hold at any time of stopping.
+// another binary, another design. The budget and the number of samples may differ, since the verdicts hold at any time of stopping.
 func Resumable(recorded, now *result.Run) []result.Difference {
 	differences := result.Differences(recorded, now)
 	differ := func(what, before, after string) {
@@ -41,7 +43,6 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	differ("order", cmp.Or(m.Order.Design, "blocks"), cmp.Or(n.Order.Design, "blocks"))
 	differ("seed", strconv.FormatUint(recorded.Seed, 10), strconv.FormatUint(now.Seed, 10))
-	differ("samples", strconv.Itoa(m.Rounds), strconv.Itoa(n.Rounds))
 	if n.Warmup >= 0 { // otherwise the pilot's result holds
 		differ("warmup", m.WarmupWords(), n.WarmupWords())
 	}
@@ -63,6 +64,30 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	}
 	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
 	differ("contrasts", contrastWords(m.Contrasts), contrastWords(n.Contrasts))
+	if len(differences) == 0 && m.Rules >= askedSince {
+		differences = asked(recorded.Asked, now.Asked)
+	}
+	return differences
+}
+
+// askedSince is the version of the rules from which on a header has the flags.
+const askedSince = 2
+
+// asked returns the flags that differ. What it is about is said better where cells differ.
+func asked(recorded, now map[string]string) (differences []result.Difference) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(recorded)), maps.Keys(now))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		words := func(flags map[string]string) string {
+			if value, given := flags[name]; given {
+				return "--" + name + " " + shell.Quote(value)
+			}
+			return "no --" + name
+		}
+		if recorded[name] != now[name] {
+			differences = append(differences, result.Difference{A: words(recorded), B: words(now)})
+		}
+	}
 	return differences
 }
 

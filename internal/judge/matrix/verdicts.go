@@ -9,8 +9,9 @@ import (
 )
 
 // Rules is the version of the rules by which verdicts follow from samples. A change after which the same samples may get another
-// verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now.
-const Rules = 1
+// verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now. Since 2, the
+// header has the flags that were asked for.
+const Rules = 2
 
 // Judge sets the verdicts and summaries of the run's cells.
 func (b *Judging) Judge() {

@@ -220,8 +220,8 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 		}
 	}
 	taken := units.Things(rounds, "round")
-	if rounds < m.Rounds {
-		taken = fmt.Sprintf("%d of %s", rounds, units.Things(m.Rounds, "round"))
+	if rounds < m.Planned() {
+		taken = fmt.Sprintf("%d of %s", rounds, units.Things(m.Planned(), "round"))
 	}
 	parts = append(parts, taken, units.Things(len(run.Samples), "sample"))
 	if m.Warmup > 0 && verbose {

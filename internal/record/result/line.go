@@ -4,11 +4,18 @@ import "slices"
 
 // Line is one line of a journal (JSON Lines): exactly one of its fields is set. The first is the header, then come
 // samples in the order in which they were taken, and a footer if the run ended normally. A run that is resumed after
-// its footer writes another one when it ends again: the last one counts. Package journal adds the line's checksum.
+// its footer writes another one when it ends again: the last one counts. If it is to take another number of samples than before, an end
+// comes first. Package journal adds the line's checksum.
 type Line struct {
 	Header *Run    `json:"header,omitempty"` // without samples
 	Sample *Sample `json:"sample,omitempty"`
 	Footer *Footer `json:"footer,omitempty"`
+	End    *End    `json:"end,omitempty"`
+}
+
+// End is another end of a run that is resumed, from here on.
+type End struct {
+	Samples int `json:"samples"` // of each cell; 0: until the differences are known
 }
 
 // Footer holds the results derived at the end of the run.
@@ -31,7 +38,7 @@ func (r *Run) Header() *Run {
 	if r.Matrix != nil {
 		m := *r.Matrix
 		m.Control, m.Controls, m.ControlVerdicts, m.Ranking, m.Groups = nil, nil, nil, nil, nil
-		m.Contrasts = slices.Clone(m.Contrasts)
+		m.End, m.Contrasts = nil, slices.Clone(m.Contrasts)
 		for i := range m.Contrasts {
 			m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = nil, nil
 		}

@@ -33,6 +33,8 @@ type Matrix struct {
 	// Comparisons of two cells other than the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 
+	End *int `json:"end,omitempty"` // of every cell, where a resumed run goes on to another number of rounds; 0: until it is decided
+
 	// Derived from the samples.
 	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
 	Controls []Control      `json:"controls,omitempty"` // of all baselines, if there are several
@@ -40,6 +42,14 @@ type Matrix struct {
 	ControlVerdicts map[string]stats.Verdict `json:"control_verdicts,omitempty"`
 	Ranking         []int                    `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank. None with several baselines
 	Groups          [][]int                  `json:"groups,omitempty"`  // of cells that are not told apart; see Grouped. None with several baselines
+}
+
+// Planned returns the rounds of every cell; 0: until it is decided.
+func (m *Matrix) Planned() int {
+	if m.End != nil {
+		return *m.End
+	}
+	return m.Rounds
 }
 
 // JudgedColumn is a column that is judged in addition to the one that decides when the run stops, or in place of it.

@@ -26,6 +26,7 @@ type Run struct {
 	Spec       any               `json:"spec"` // the experiment's own options, by flag name
 	Seed       uint64            `json:"seed"`
 	Command    Argv              `json:"command,omitempty"` // command line that repeats the run, without the program
+	Asked      map[string]string `json:"asked,omitempty"`   // flags that decide what a sample measures, where they are not the default
 	Started    string            `json:"started"`           // RFC 3339, UTC
 	Matrix     *Matrix           `json:"matrix,omitempty"`
 	Cells      []Cell            `json:"cells,omitempty"`     // of a matrix

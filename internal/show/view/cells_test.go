@@ -100,8 +100,8 @@ func TestNextBlock(t *testing.T) {
 		{0, 1, "", ""},
 		{0, 0, "pair --auto --out a", "pair --budget 1m0s --auto --out a-2"},
 		// More than the fixed number of samples is another run.
-		{9, 1, "matrix primes --samples 9 --workers 2,3 --out=a.jsonl", "matrix primes --budget 1m0s --samples 0 --workers 2,3 --out a-2.jsonl"},
-		{9, 1, "ab -r=9 a b --out d-2/a-2.jsonl", "ab --budget 1m0s --samples 0 a b --out d-2/a-3.jsonl"},
+		{9, 1, "matrix primes --samples 9 --workers 2,3 --out=a.jsonl", "matrix primes --budget 1m0s --samples 0 --resume --workers 2,3 --out a.jsonl"},
+		{9, 1, "ab -r=9 a b --out d-2/a-2.jsonl", "ab --budget 1m0s --samples 0 --resume a b --out d-2/a-2.jsonl"},
 		{9, 1, "exec --placements a,b -r 9 --out - -- sh -r 9", "exec --budget 1m0s --samples 0 --placements a,b --out - -- sh -r 9"},
 		{9, 1, "ab --runs 9 a b --precision 3%", "ab --budget 1m0s --samples 0 a b --precision 3%"},
 		{9, 0, "pair --samples=9 --auto --out a", "pair --budget 1m0s --precision 2% --auto --out a-2"},

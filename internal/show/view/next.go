@@ -33,13 +33,12 @@ func NextBlock(run *result.Run, resumes bool, opts term.Options) string {
 	last := run.Samples[len(run.Samples)-1]
 	// A budget that was given also counts what preceded the samples.
 	whole := max(last.Elapsed, run.Matrix.Budget) + more
-	short := run.Matrix.Rounds > 0 && last.Round+1+rounds > run.Matrix.Rounds
+	short := run.Matrix.Planned() > 0 && last.Round+1+rounds > run.Matrix.Planned()
 	return fmt.Sprintf("%s: %s\n", opts.Paint(term.Bold, "next"), shell.Join(longer(run, whole, short, resumes)))
 }
 
-// longer returns the command of a run as it was given, with what makes it last this many seconds in all. It continues the journal,
-// unless the run's fixed number of samples is too small: without it, the run has another design. A run that does not continue has a
-// journal of its own.
+// longer returns the command of a run as it was given, with what makes it last this many seconds in all. It continues the journal, if it
+// can. A run that does not continue has a journal of its own.
 func longer(run *result.Run, seconds float64, short, resumes bool) []string {
 	words, end := 1, ownWords(run)
 	if run.OfMatrix() {
@@ -72,10 +71,10 @@ func longer(run *result.Run, seconds float64, short, resumes bool) []string {
 			}
 		case "--samples", "--runs":
 			if !short {
-				rest = append(rest, "--samples", strconv.Itoa(run.Matrix.Rounds))
+				rest = append(rest, "--samples", strconv.Itoa(run.Matrix.Planned()))
 			}
 		case "--out":
-			if continues := resumes && !short; continues {
+			if resumes && value != "-" {
 				changed = append(changed, "--resume")
 			} else {
 				value = another(value)

@@ -81,6 +81,7 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	s.serving.Register(set, "a load that runs elsewhere, or of what else the program needs")
 	set.Group("Figures")
 	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if")
+	set.Neutral("pid", "abort-if") // which program it is, is compared
 	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &s.block, "block", time.Millisecond, math.MaxInt64)
 	experiment.Bound(set, &s.washout, "washout", 0, math.MaxInt64)
@@ -94,6 +95,9 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 		return f, hint.Usage(err)
 	}
 	f.One = o.One
+	if err := s.continues(o.Recorded); err != nil {
+		return f, err
+	}
 	f.Common = map[string]string{"block": s.block.String(), "metric": strings.ReplaceAll(s.metric, "\n", ", ")}
 	if s.load != "" {
 		f.Common["load"] = s.load
@@ -126,6 +130,30 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 
 // Budget is the default budget. A verdict needs nine rounds, which take a quarter of a minute.
 const Budget = 2 * time.Minute
+
+// continues takes over the lengths that the pilot of the run found which is to be continued, if there is one.
+func (s *Source) continues(run *result.Run) (err error) {
+	if run == nil {
+		return nil
+	}
+	done, _ := run.Spec.(map[string]any)
+	for name, length := range map[string]*time.Duration{"block": &s.block, "washout": &s.washout} {
+		if text, is := done[name].(string); is && done["washout"] != nil { // older journals have only what was asked for
+			if *length, err = time.ParseDuration(text); err != nil {
+				return fmt.Errorf("--out: %s of the run: %w", name, err)
+			}
+			s.given.block, s.given.washout = fixed, fixed
+		}
+	}
+	return nil
+}
+
+func fixed() bool { return true }
+
+// Settled implements experiment.Settler.
+func (s *sampler) Settled() map[string]string {
+	return map[string]string{"block": s.block.String(), "washout": s.washout.String()}
+}
 
 // Close implements experiment.Source.
 func (s *Source) Close() error {
