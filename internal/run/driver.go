@@ -41,7 +41,7 @@ type driver struct {
 	spent      float64       // seconds of the budget that the preparation took
 
 	drawInterim func(result.Interim) // nil: no display
-	shown       time.Time            // when the interim was last computed
+	showAt      time.Time            // of the next interim state
 }
 
 // newDriver returns the driver of a plan.
@@ -333,7 +333,7 @@ func (d *driver) elapsed() float64 { return d.before + d.env.Now().Sub(d.begun).
 func (d *driver) judge() {
 	run := d.session.run
 	if run.Matrix != nil {
-		d.shown = time.Time{}
+		d.showAt = time.Time{}
 		d.showInterim()
 		d.order.Judge()
 		return

@@ -46,19 +46,22 @@ func (d *driver) showPreparing() (stop func()) {
 	return p.Start(d.env.Stderr, d.env.Progress)
 }
 
-// showEvery is the time for which an interim state is shown: it takes a millisecond to compute, which many samples do not.
-const showEvery = 100 * time.Millisecond
+// The interim state is shown at most every showEvery, and takes at most showShare of the time of the run: it looks at all samples.
+const (
+	showEvery = 100 * time.Millisecond
+	showShare = 0.01
+)
 
-// showInterim shows the interim state of the cells of a judged run, on the terminal and in the metrics.
+// showInterim shows the interim state of the cells of a judged run, on the terminal and in the metrics, if somebody sees it and it is time.
 func (d *driver) showInterim() {
 	judging, ok := d.order.(*matrix.Blocks)
-	if !ok || time.Since(d.shown) < showEvery {
-		return
-	}
-	d.shown = time.Now()
-	interim := judging.Interim()
-	d.state.setInterim(interim)
-	if d.drawInterim != nil {
-		d.drawInterim(interim)
+	seen := d.drawInterim != nil || d.session.server != nil || d.session.textfile != nil
+	if begun := time.Now(); ok && seen && begun.After(d.showAt) {
+		interim := judging.Interim()
+		d.state.setInterim(interim)
+		if d.drawInterim != nil {
+			d.drawInterim(interim)
+		}
+		d.showAt = time.Now().Add(max(showEvery, time.Duration(float64(time.Since(begun))/showShare)))
 	}
 }

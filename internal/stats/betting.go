@@ -3,7 +3,6 @@ package stats
 import (
 	"math"
 	"slices"
-	"sort"
 )
 
 // stakes are the shares of its wealth that a bettor puts on each round; the wealth is split evenly among them. Small
@@ -31,7 +30,7 @@ const (
 // unfair: a cell whose times are spread more widely than the baseline's is often the first and often the last of three.
 // Wealth is monotone in r, so only the two ratios next to the interval have to be followed, and the cost of a round
 // does not grow with the number of rounds. The ends lie on a grid and are rounded outward: an end is a ratio that was
-// ruled out, and the next one inward was not.
+// ruled out, at any round, and the next one inward was not. They are only computed when somebody asks for them.
 type sequence struct {
 	limit  float64 // wealth that rules a ratio out
 	rounds []round
@@ -56,6 +55,7 @@ type bettor struct {
 	toward int // +1: bets that the ratio is greater, and moves the lower end up; -1: the reverse
 	next   int // index of the ratio to be ruled out next
 	purse  purse
+	bets   int // rounds on which it has bet
 }
 
 // grid is the ratios 1 + i/grid, for whole i.
@@ -101,8 +101,6 @@ func (s *sequence) add(base, duplicate float64) {
 	s.rounds = append(s.rounds, round{base, duplicate, spread})
 	at, _ := slices.BinarySearch(s.sorted, base)
 	s.sorted = slices.Insert(s.sorted, at, base)
-	s.follow(&s.lower)
-	s.follow(&s.upper)
 }
 
 // ratio returns the typical ratio: the Hodges-Lehmann estimate of the log ratios, or 1 without any.
@@ -115,7 +113,11 @@ func (s *sequence) ratio() float64 {
 
 // ends returns the interval without an estimate, which takes longer. A lower end above the upper one means that the ratio
 // changed during the run.
-func (s *sequence) ends() Effect { return Effect{Lo: s.lower.end(), Hi: s.upper.end()} }
+func (s *sequence) ends() Effect {
+	s.follow(&s.lower)
+	s.follow(&s.upper)
+	return Effect{Lo: s.lower.end(), Hi: s.upper.end()}
+}
 
 // payoff returns what a round pays for a bet of 1 that the cell's log ratio is above logRatio (toward +1) or below it
 // (−1): 1 on average where logRatio is the centre.
@@ -158,37 +160,47 @@ func (p *purse) wealth() float64 {
 	return sum / float64(len(p))
 }
 
-// follow bets the latest round against the bettor's ratio, and moves to the next ratio while the present one is ruled
-// out.
+// follow bets the rounds since the last call against the bettor's ratio, and moves to the first ratio that none of them rules out.
 func (s *sequence) follow(b *bettor) {
-	b.purse.bet(s.rounds[len(s.rounds)-1].payoff(b.toward, math.Log(b.grid.ratio(b.next))))
-	if b.purse.wealth() < s.limit {
-		return
+	if s.bet(&b.purse, b, b.next, b.bets) {
+		// Wealth falls along the way, and nothing beyond the extreme log ratio can be won against: gallop, then bisect.
+		// Offset out is ruled out, offset open is not, and purse is that of open.
+		out, open := 0, 1
+		purse, ruledOut := s.replay(b, b.next+b.toward)
+		for ruledOut {
+			out, open = open, 2*open
+			purse, ruledOut = s.replay(b, b.next+b.toward*open)
+		}
+		for open-out > 1 {
+			mid := (out + open) / 2
+			if p, ruledOut := s.replay(b, b.next+b.toward*mid); ruledOut {
+				out = mid
+			} else {
+				open, purse = mid, p
+			}
+		}
+		b.next += b.toward * open
+		b.purse = purse
 	}
-	// Wealth falls along the way, and nothing beyond the extreme log ratio can be won against: gallop, then bisect.
-	// Offset out is ruled out, offset open is not.
-	out, open := 0, 1
-	for s.ruledOut(b, open) {
-		out, open = open, 2*open
-	}
-	out += sort.Search(open-out-1, func(k int) bool { return !s.ruledOut(b, out+1+k) })
-	b.next += b.toward * (out + 1)
-	b.purse = s.replay(b, b.next)
+	b.bets = len(s.rounds)
 }
 
-// ruledOut reports whether the ratio that lies this number of steps beyond the bettor's ratio is ruled out.
-func (s *sequence) ruledOut(b *bettor, steps int) bool {
-	p := s.replay(b, b.next+b.toward*steps)
-	return p.wealth() >= s.limit
+// replay returns the purse of a bettor that has bet against the ratio of index i since the first round, and whether it has ruled it out.
+func (s *sequence) replay(b *bettor, i int) (p purse, ruledOut bool) {
+	p = fullPurse()
+	ruledOut = s.bet(&p, b, i, 0)
+	return p, ruledOut
 }
 
-// replay returns the purse of a bettor that has bet against the ratio of index i since the first round.
-func (s *sequence) replay(b *bettor, i int) purse {
-	p, at := fullPurse(), math.Log(max(0, b.grid.ratio(i)))
-	for _, r := range s.rounds {
-		p.bet(r.payoff(b.toward, at))
+// bet bets against the ratio of index i, from this round on, until that is ruled out. It reports whether it was.
+func (s *sequence) bet(p *purse, b *bettor, i, from int) bool {
+	at := math.Log(max(0, b.grid.ratio(i)))
+	for _, r := range s.rounds[from:] {
+		if p.bet(r.payoff(b.toward, at)); p.wealth() >= s.limit {
+			return true
+		}
 	}
-	return p
+	return false
 }
 
 // end returns the last ratio that was ruled out.

@@ -94,3 +94,20 @@ func TestGrid(t *testing.T) {
 	assert.Equal(t, Effect{1.02, 0, math.MaxFloat64}, g.quotient(measured, open))
 	assert.Equal(t, Effect{1 / 1.02, 0, math.MaxFloat64}, g.quotient(open, measured))
 }
+
+// The ends are the same whether they are asked for after each round or once.
+func TestEndsWhenAsked(t *testing.T) {
+	for k := range uint64(40) {
+		source := rand.New(rand.NewPCG(k, 1))
+		each, once := newSequence(0.01, gridFor(0.001)), newSequence(0.01, gridFor(0.001))
+		for i := range 60 {
+			shift := 0.3 * float64(k%5) * float64(i%(1+int(k))) / float64(1+k) // some ratios change
+			base, duplicate := shift+0.1*source.NormFloat64(), shift+0.1*source.NormFloat64()
+			each.add(base, duplicate)
+			once.add(base, duplicate)
+			each.ends()
+		}
+		require.Equal(t, each.ends(), once.ends(), "%d", k)
+		assert.Equal(t, each.lower.purse, once.lower.purse)
+	}
+}

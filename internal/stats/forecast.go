@@ -100,10 +100,12 @@ type course struct {
 
 // course returns the course to the ratio of index i at a bettor's end.
 func (s *sequence) course(b *bettor, i int) []course {
+	s.follow(b)
 	if (b.next-i)*b.toward > 0 {
 		return []course{{}}
 	}
-	c := course{purse: s.replay(b, i), payoffs: make([]float64, len(s.rounds))}
+	c := course{payoffs: make([]float64, len(s.rounds))}
+	c.purse, _ = s.replay(b, i)
 	spread, at := deviation(s.sorted), math.Log(max(0, b.grid.ratio(i)))
 	for k, r := range s.rounds {
 		r.spread = spread
@@ -180,13 +182,13 @@ func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives 
 // forecast returns the forecast for the total: the next look, or the rounds after which its interval leaves out 1 if
 // the means stay as they are. Widths fall with the square root of the number of rounds.
 func (t *totals) forecast() *Forecast {
-	rounds := float64(len(t.cell))
+	rounds := float64(t.sums.rounds)
 	need := float64(t.nextAt) - rounds
 	if e := t.interval; e.Bounded() {
 		ratio := math.Log(e.Hi/e.Lo) / 2 / math.Log(t.ratio())
 		need = max(need, safety*rounds*(ratio*ratio-1))
 	}
-	return t.effect().forecast(need, len(t.cell))
+	return t.effect().forecast(need, t.sums.rounds)
 }
 
 // safety pads an estimate by the square-root law so that it is enough in four of five cases; without it, it is enough

@@ -70,11 +70,15 @@ type comparison struct {
 	total   *totals
 }
 
-func newComparison(alpha float64, g grid) comparison {
-	return comparison{
-		typical: newSequence((1-totalShare)*alpha, g),
-		total:   newTotals(totalShare*alpha, g),
-	}
+// comparison returns a comparison without rounds, of which the error is a share of that of each comparison of the design.
+func (d Design) comparison(share float64) comparison {
+	alpha := share * d.alpha()
+	return comparison{newSequence((1-totalShare)*alpha, d.grid()), newTotals(totalShare*alpha, d.grid())}
+}
+
+// compared returns what verdicts compare with the ends of a total: kind, judged and Found.
+func (d Design) compared(typical Effect) *compared {
+	return &compared{low: []float64{1 - d.Margin, 1, typical.Hi}, high: []float64{1 + d.Margin, 1, typical.Lo}}
 }
 
 // add adds the seconds of a block; duplicate is NaN if the block has none.
@@ -126,11 +130,11 @@ func NewJudge(d Design) (*Judge, error) {
 		if cell == d.Baseline {
 			continue
 		}
-		r.comparisons[cell] = newComparison(d.alpha(), d.grid())
+		r.comparisons[cell] = r.comparison()
 	}
 	r.revive()
 	for range d.Contrasts {
-		r.contrasts = append(r.contrasts, newComparison(d.alpha(), d.grid()))
+		r.contrasts = append(r.contrasts, r.comparison())
 	}
 	return r, nil
 }
@@ -153,6 +157,13 @@ func (r *Judge) GoOn(rounds int) {
 	if rounds > 0 {
 		r.revive()
 	}
+}
+
+// comparison returns a comparison without rounds.
+func (r *Judge) comparison() comparison {
+	c := r.design.comparison(1)
+	c.total.compared = func() *compared { return r.design.compared(c.typical.ends()) }
+	return c
 }
 
 func checkContrasts(d Design) error {

@@ -26,8 +26,8 @@ func PairedSamples(cell, base []float64, d Design) Verdict {
 	}
 	slices.Sort(logs)
 	v.Typical = signedRankEffect(logs, (1-totalShare)*d.alpha(), d.grid())
-	total := totals{cell: cell, base: base, sumCell: sum(cell), sumBase: sum(base)}
-	total.interval = d.grid().outward(flipEnds(cell, base, totalShare*d.alpha()))
+	total := totals{sums: flipsOf(cell, base)}
+	total.interval = d.grid().outward(total.sums.ends(totalShare*d.alpha(), d.compared(v.Typical)))
 	v.Total = new(total.effect())
 	v.Kind = v.judged()
 	switch {

@@ -32,7 +32,8 @@ func Relative(aCell, aBase, bCell, bBase []float64, d Design) Verdict {
 
 // pairs returns one run's comparison, at half of the error rate.
 func (d Design) pairs(cell, base []float64) comparison {
-	c := newComparison(d.alpha()/2, d.grid())
+	c := d.comparison(0.5)
+	c.total.compared = func() *compared { return &compared{} } // what is compared is the quotient
 	for i := range cell {
 		c.add(cell[i], base[i], math.NaN())
 	}

@@ -38,15 +38,16 @@ const (
 type totals struct {
 	alpha    float64
 	grid     grid
-	cell     []float64
-	base     []float64
+	compared func() *compared // nil: the ends are exact
+	sums     flips
 	nextAt   int // rounds of the next look
 	looked   int // rounds of the latest
 	looks    int
 	interval Effect // without an estimate
-	sumCell  float64
-	sumBase  float64
 }
+
+// compared holds the ratios with which verdicts compare the low end of an interval, and the high end.
+type compared struct{ low, high []float64 }
 
 func newTotals(alpha float64, g grid) *totals {
 	return &totals{alpha: alpha, grid: g, nextAt: FirstLook, interval: Effect{Hi: math.MaxFloat64}}
@@ -54,10 +55,8 @@ func newTotals(alpha float64, g grid) *totals {
 
 // add adds a round's two samples.
 func (t *totals) add(cell, base float64) {
-	t.cell, t.base = append(t.cell, cell), append(t.base, base)
-	t.sumCell += cell
-	t.sumBase += base
-	if len(t.cell) == t.nextAt {
+	t.sums.add(cell, base)
+	if t.sums.rounds == t.nextAt {
 		t.look()
 		t.nextAt *= 2
 	}
@@ -65,18 +64,13 @@ func (t *totals) add(cell, base float64) {
 
 // end looks at the totals once more, after the last round of those that were planned.
 func (t *totals) end() {
-	if len(t.cell) > t.looked {
+	if t.sums.rounds > t.looked {
 		t.look()
 	}
 }
 
 // ratio returns the ratio of the means, or 1 without samples.
-func (t *totals) ratio() float64 {
-	if len(t.cell) == 0 {
-		return 1
-	}
-	return t.sumCell / t.sumBase
-}
+func (t *totals) ratio() float64 { return t.sums.ratio() }
 
 func (t *totals) effect() Effect {
 	return Effect{Ratio: t.ratio(), Lo: t.interval.Lo, Hi: t.interval.Hi}
@@ -84,8 +78,12 @@ func (t *totals) effect() Effect {
 
 func (t *totals) look() {
 	t.looks++
-	t.looked = len(t.cell)
-	t.interval = t.grid.outward(flipEnds(t.cell, t.base, t.alpha*lookShare(t.looks)))
+	t.looked = t.sums.rounds
+	var with *compared
+	if t.compared != nil {
+		with = t.compared()
+	}
+	t.interval = t.grid.outward(t.sums.ends(t.alpha*lookShare(t.looks), with))
 }
 
 // doubt is the level at which the total speaks against a verdict of "no difference". It takes no share of α: it is no
@@ -99,7 +97,7 @@ func (t *totals) differs(margin float64) bool {
 
 // doubted returns the effect on the total at the level of doubt.
 func (t *totals) doubted() Effect {
-	e := flipEnds(t.cell, t.base, doubt)
+	e := t.sums.ends(doubt, nil)
 	e.Ratio = t.ratio()
 	return e
 }
@@ -127,24 +125,70 @@ func (g grid) above(ratio float64) float64 {
 	return g.ratio(int(math.Ceil(ratio*float64(g))) - int(g))
 }
 
-// flipEnds returns the interval of level 1 − alpha for these rounds, without an estimate. Rounds are dealt to groups in turn,
-// and a group's signs are flipped together: the test is exact for this subset of the flips too.
-func flipEnds(cell, base []float64, alpha float64) Effect {
-	groups := min(len(cell), flipGroups)
-	x, b := make([]float64, groups), make([]float64, groups)
+// flips holds what the sign-flip test needs of the rounds. They are dealt to groups in turn, and a group's signs are flipped together: the
+// test is exact for this subset of the flips too. So the memory does not grow with the rounds. The zero value has none.
+type flips struct {
+	rounds     int
+	x, b       [flipGroups]float64 // the sums of each group
+	sumX, sumB float64
+}
+
+func flipsOf(cell, base []float64) (f flips) {
 	for i := range cell {
-		x[i%groups] += cell[i]
-		b[i%groups] += base[i]
+		f.add(cell[i], base[i])
 	}
-	sumX, sumB := newSubsetSums(x), newSubsetSums(b)
+	return f
+}
+
+func (f *flips) add(cell, base float64) {
+	f.x[f.rounds%flipGroups] += cell
+	f.b[f.rounds%flipGroups] += base
+	f.sumX += cell
+	f.sumB += base
+	f.rounds++
+}
+
+func (f *flips) groups() (x, b []float64) {
+	n := min(f.rounds, flipGroups)
+	return f.x[:n], f.b[:n]
+}
+
+// ratio returns the ratio of the means, or 1 without rounds.
+func (f *flips) ratio() float64 {
+	if f.rounds == 0 {
+		return 1
+	}
+	return f.sumX / f.sumB
+}
+
+// exactPairs is the number of pairs of flips up to which an interval is always exact. They take 2 ms. It is enough for the first looks at 20
+// cells.
+const exactPairs = 1 << 16
+
+// ends returns the interval of level 1 − alpha for these rounds, without an estimate.
+//
+// The number of flips grows with 1/alpha, and so with the number of cells for each of them. Where there are many, flips are drawn only until
+// it is known on which side of each compared ratio both ends lie: a ratio that bound rules out lies outside, and one beyond which
+// enough flips lie inside. The result is then the interval of bound.
+func (f *flips) ends(alpha float64, with *compared) Effect {
+	x, b := f.groups()
 	// Flips are drawn in pairs, a subset and the rest of it, which go with the observed sum and its reverse. With
 	// tailFlips of the ratios and the observed sum at or beyond an end, that end's error is alpha/2.
 	pairs := int(math.Ceil((tailFlips+1)/alpha)) - 1
-	source := rand.NewPCG(uint64(len(cell)), uint64(pairs))
+	mayEnd := with != nil && pairs > exactPairs
+	var beyond Effect // enough flips must lie beyond these
+	if mayEnd {
+		beyond = f.undecided(*with, alpha)
+	}
+	sumX, sumB := newSubsetSums(x), newSubsetSums(b)
+	source := rand.NewPCG(uint64(f.rounds), uint64(pairs))
 	least, most := newTail(tailFlips+1), newTail(tailFlips+1)
-	all := uint64(1)<<groups - 1
+	all := uint64(1)<<len(x) - 1
 	allX, allB := sumX.of(all), sumB.of(all)
 	for range pairs {
+		if mayEnd && least.last() < beyond.Lo && -most.last() > beyond.Hi {
+			return f.bound(alpha)
+		}
 		subset := source.Uint64() & all
 		if subset == 0 || subset == all { // nothing is flipped: as extreme as the observed sum
 			least.offer(0)
@@ -158,6 +202,84 @@ func flipEnds(cell, base []float64, alpha float64) Effect {
 		}
 	}
 	return Effect{Lo: least.last(), Hi: -most.last()}
+}
+
+// undecided returns the least ratio that is compared with the low end and that bound does not rule out, and the greatest one for the high end.
+func (f *flips) undecided(with compared, alpha float64) Effect {
+	e := Effect{Lo: math.MaxFloat64}
+	for _, r := range with.low {
+		if r > 0 && !f.below(r, alpha) {
+			e.Lo = min(e.Lo, r)
+		}
+	}
+	for _, r := range with.high {
+		if r < math.MaxFloat64 && !f.above(r, alpha) {
+			e.Hi = max(e.Hi, r)
+		}
+	}
+	return e
+}
+
+// bound returns an interval that contains the exact one, by a bound on the chance of the flips that needs none.
+func (f *flips) bound(alpha float64) Effect {
+	const halvings = 30
+	e := Effect{Hi: math.MaxFloat64}
+	for lo, hi, i := 0.0, f.ratio(), 0; i < halvings; i++ {
+		if mid := (lo + hi) / 2; f.below(mid, alpha) {
+			lo, e.Lo = mid, mid
+		} else {
+			hi = mid
+		}
+	}
+	for lo, hi, i := 0.0, 1/f.ratio(), 0; i < halvings; i++ {
+		if mid := (lo + hi) / 2; f.above(1/mid, alpha) {
+			lo, e.Hi = mid, 1/mid
+		} else {
+			hi = mid
+		}
+	}
+	return e
+}
+
+// below reports whether it is certain, at the level alpha/2, that a ratio is below the true one; above, that it is above it.
+func (f *flips) below(ratio, alpha float64) bool { return f.tail(1, ratio) <= math.Log(alpha/2) }
+func (f *flips) above(ratio, alpha float64) bool { return f.tail(-1, ratio) <= math.Log(alpha/2) }
+
+// tail returns the logarithm of a bound on the chance that flips of the signs of d = toward·(x − ratio·b) make their sum at least what it is, t.
+// It is at most Π cosh(λd)·exp(−λt), for each λ ≥ 0 (Chernoff). Newton's method finds the best λ: the derivative is concave, so it
+// comes nearer at each step.
+func (f *flips) tail(toward, ratio float64) float64 {
+	x, b := f.groups()
+	d, t, squares := make([]float64, len(x)), 0.0, 0.0
+	for i := range x {
+		d[i] = toward * (x[i] - ratio*b[i])
+		t, squares = t+d[i], squares+d[i]*d[i]
+	}
+	if t <= 0 || squares == 0 {
+		return 0
+	}
+	scale := math.Sqrt(squares)
+	t /= scale
+	lambda := t
+	for range 20 {
+		slope, curve := -t, 0.0
+		for _, v := range d {
+			tanh := math.Tanh(lambda * v / scale)
+			slope += v / scale * tanh
+			curve += v / scale * v / scale * (1 - tanh*tanh)
+		}
+		step := -slope / curve
+		if !(step > 1e-6*lambda) || lambda > 1e6 { // near enough; all d of one sign have no best λ
+			break
+		}
+		lambda += step
+	}
+	log := -lambda * t
+	for _, v := range d {
+		size := math.Abs(lambda * v / scale)
+		log += size + math.Log1p(math.Exp(-2*size)) - math.Ln2
+	}
+	return log
 }
 
 // subsetSums holds tables that give the sum of any subset with one look-up for each byte of it.

@@ -26,7 +26,7 @@ func TestFlipEndsInvertTheTest(t *testing.T) {
 		observed := sum(differences)
 		return falseCalls(differences, func(d []float64) bool { return sum(d) >= observed-1e-9 })
 	}
-	e := flipEnds(cell, base, alpha)
+	e := endsOf(cell, base, alpha)
 	assert.InDelta(t, alpha/2, p(e.Lo), alpha/3)
 	assert.InDelta(t, 1-alpha/2, p(e.Hi), alpha/3)
 }
@@ -47,7 +47,7 @@ func TestFlipEndsLevel(t *testing.T) {
 			for i := range rounds {
 				cell[i], base[i] = truth*sample(), sample()
 			}
-			return !flipEnds(cell, base, alpha).holds(truth)
+			return !endsOf(cell, base, alpha).holds(truth)
 		})
 		t.Logf("%d rounds: %d of %d intervals missed", rounds, missed, runs)
 		assert.InDelta(t, runs*alpha, missed, 30)
@@ -94,4 +94,49 @@ func TestDoubts(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, c.e.doubts(0.02), "%+v", c.e)
 	}
+}
+
+// endsOf returns the exact interval of these rounds.
+func endsOf(cell, base []float64, alpha float64) Effect {
+	f := flipsOf(cell, base)
+	return f.ends(alpha, nil)
+}
+
+// An interval that is known before all flips are drawn lies on the same side of each compared ratio as the exact one, which it contains. Cells
+// are equal, or differ by up to 12 standard errors, with the α of a cell of 200.
+func TestEarlyEnds(t *testing.T) {
+	const cells, alpha = 60, totalShare * 0.05 / 201 / 5
+	for _, spread := range []float64{1, 2, 5} {
+		early := 0
+		for k := range cells {
+			source := rand.New(rand.NewPCG(uint64(k), 7))
+			truth := 1 + 0.012*float64(k)/cells
+			var f flips
+			for range 100 {
+				f.add(truth*math.Exp(0.01*spread*source.NormFloat64()), math.Exp(0.01*source.NormFloat64()))
+			}
+			with := Design{Margin: 0.02}.compared(Effect{Lo: truth - 0.002, Hi: truth + 0.002})
+			exact, got := f.ends(alpha, nil), f.ends(alpha, with)
+			for _, r := range with.low {
+				assert.Equal(t, exact.Lo > r, got.Lo > r, "cell %d: low end %v and %v, %v", k, exact.Lo, got.Lo, r)
+			}
+			for _, r := range with.high {
+				assert.Equal(t, exact.Hi < r, got.Hi < r, "cell %d: high end %v and %v, %v", k, exact.Hi, got.Hi, r)
+			}
+			if got != exact {
+				early++
+				assert.LessOrEqual(t, got.Lo, exact.Lo)
+				assert.GreaterOrEqual(t, got.Hi, exact.Hi)
+				assert.InEpsilon(t, exact.Hi-exact.Lo, got.Hi-got.Lo, 0.25, "cell %d", k)
+			}
+		}
+		t.Logf("spread %v: %d of %d early", spread, early, cells)
+		assert.Greater(t, early, cells/2)
+	}
+}
+
+// Three rounds bound nothing, whatever α is: this is known after few flips.
+func TestEarlyEndsOfFewRounds(t *testing.T) {
+	f := flipsOf([]float64{1, 2, 3}, []float64{1, 1, 1})
+	assert.Equal(t, Effect{Hi: math.MaxFloat64}, gridFor(0.02).outward(f.ends(1e-12, &compared{low: []float64{1}, high: []float64{1}})))
 }
