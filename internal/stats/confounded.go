@@ -2,6 +2,20 @@ package stats
 
 import "math"
 
+// Disturbance sums up a disturbance, such as the CPU time that the hypervisor took, in the rounds of a cell and its baseline. The zero value
+// has none.
+type Disturbance struct {
+	rounds       int
+	sum, squares float64
+}
+
+// Add adds a round's difference, cell minus baseline.
+func (d *Disturbance) Add(difference float64) {
+	d.rounds++
+	d.sum += difference
+	d.squares += difference * difference
+}
+
 // Differs reports whether a disturbance affected a cell and its baseline unequally, so that it may have caused their
 // ratio. Each round gives one difference, cell minus baseline: of the share of CPU time that was stolen or that other
 // programs took, or of the logarithm of a canary loop's time. A mean difference of at most the material size, 0.02
@@ -12,14 +26,6 @@ import "math"
 // variables", JASA 58, 1963, given the sizes; Efron, "Student's t-test under symmetry conditions", JASA 64, 1969):
 // the probability of a false positive is at most alpha at any number of rounds, for one look. At least 2·ln(2/alpha)
 // rounds are needed for a positive.
-func Differs(differences []float64, alpha, material float64) bool {
-	sum, squares := 0.0, 0.0
-	for _, d := range differences {
-		sum += d
-		squares += d * d
-	}
-	if math.Abs(sum) <= material*float64(len(differences)) {
-		return false
-	}
-	return sum*sum > 2*math.Log(2/alpha)*squares
+func (d Disturbance) Differs(alpha, material float64) bool {
+	return math.Abs(d.sum) > material*float64(d.rounds) && d.sum*d.sum > 2*math.Log(2/alpha)*d.squares
 }

@@ -59,31 +59,22 @@ const (
 
 // disturbed returns the verdict after a check of the disturbances of the samples.
 func (b *Judging) disturbed(c comparison, v stats.Verdict) stats.Verdict {
-	pairs := b.pairs[c]
-	if len(pairs) == 0 {
+	p := b.pairs[c]
+	if p == nil {
 		return v
 	}
-	throttled := 0
-	for _, p := range pairs {
-		stopped := func(seconds *float64) bool { return seconds != nil && *seconds > 0 }
-		if stopped(p.cell.ThrottledSeconds) || stopped(p.base.ThrottledSeconds) {
-			throttled++
-		}
+	if float64(p.throttled) > throttledShare*float64(p.rounds) {
+		return v.Unjudged(fmt.Sprintf("the CPU quota stopped threads in %d of %d rounds", p.throttled, p.rounds))
 	}
-	if float64(throttled) > throttledShare*float64(len(pairs)) {
-		return v.Unjudged(fmt.Sprintf("the CPU quota stopped threads in %d of %d rounds", throttled, len(pairs)))
-	}
-	cpus := b.run.Cells[c.cell].CPUs["cpus"].Count
-	baseCPUs := b.run.Cells[c.against].CPUs["cpus"].Count
-	effect := claimed(v)
-	for _, d := range disturbances {
-		differences, mean, base := d.compare(pairs, cpus, baseCPUs)
-		if effect != 0 && (mean > base) != (effect > 0) { // less disturbance makes no cell slower
+	effect, rounds := claimed(v), float64(p.rounds)
+	for i, d := range disturbances {
+		of := p.disturbed[i]
+		if of.unknown || effect != 0 && (of.cell > of.base) != (effect > 0) { // less disturbance makes no cell slower
 			continue
 		}
 		material := max(b.run.Matrix.Margin, explains*math.Abs(effect))
-		if stats.Differs(differences, doubtAlpha/float64(len(disturbances)), material) {
-			return v.Confound(fmt.Sprintf(d.words, d.show(mean), d.show(base)))
+		if of.Differs(doubtAlpha/float64(len(disturbances)), material) {
+			return v.Confound(fmt.Sprintf(d.words, d.show(of.cell/rounds), d.show(of.base/rounds)))
 		}
 	}
 	return v
@@ -97,19 +88,4 @@ func claimed(v stats.Verdict) float64 {
 		return math.Log(v.Claim().Ratio)
 	}
 	return 0
-}
-
-// compare returns the differences of the disturbance, round by round, and its means; none if a sample lacks it.
-func (d disturbance) compare(pairs []pair, cpus, baseCPUs int) (differences []float64, mean, base float64) {
-	for _, p := range pairs {
-		x, known := d.of(p.cell, cpus)
-		y, alsoKnown := d.of(p.base, baseCPUs)
-		if !known || !alsoKnown {
-			return nil, 0, 0
-		}
-		differences = append(differences, x-y)
-		mean, base = mean+x, base+y
-	}
-	n := float64(len(pairs))
-	return differences, mean / n, base / n
 }

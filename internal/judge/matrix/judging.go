@@ -26,13 +26,13 @@ type Judging struct {
 	taken   []result.Sample          // of the round in progress
 	faults  []Faults                 // by figure: the samples that are invalid or lack it; no valid one lacks the first
 	answers map[string]result.Answer // by question
-	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
-	ties    []ties                   // by figure
-	samples [][]float64              // by cell, the deciding figure of the samples that count
-	ended   float64                  // elapsed seconds at the end of the last complete round
-	took    float64                  // seconds that the last complete round took
-	last    float64                  // elapsed seconds of the last sample
-	cells   []result.InterimCell     // as they stood after looked rounds
+	pairs   map[comparison]*sums
+	ties    []ties               // by figure
+	samples [][]float64          // by cell, the deciding figure of the samples that count
+	ended   float64              // elapsed seconds at the end of the last complete round
+	took    float64              // seconds that the last complete round took
+	last    float64              // elapsed seconds of the last sample
+	cells   []result.InterimCell // as they stood after looked rounds
 	looked  int
 }
 
@@ -58,13 +58,6 @@ type block struct {
 // comparison names a cell and the one that it is compared with, usually its baseline.
 type comparison struct{ cell, against int }
 
-// pair holds what is compared of a cell's sample and of the one that it is compared with in its block.
-type pair struct {
-	cell, base result.Signals
-	round      int
-	logs       []float64 // by figure, the logarithm of the ratio; not a number where a sample lacks the figure
-}
-
 // Canonical returns a cell's content, which identifies and orders cells. Its name is not part of it.
 func Canonical(c result.Cell) string {
 	words := make([]string, 0, len(c.Flags))
@@ -85,7 +78,7 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 	}
 	b := &Judging{
 		run: run, figures: figures, at: make([]place, len(run.Cells)), faults: make([]Faults, len(figures)),
-		answers: map[string]result.Answer{}, pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)),
+		answers: map[string]result.Answer{}, pairs: map[comparison]*sums{}, samples: make([][]float64, len(run.Cells)),
 		ties: make([]ties, len(figures)), looked: -1,
 	}
 	if err := b.assign(); err != nil {
@@ -343,7 +336,7 @@ func (b *Judging) complete() error {
 	return nil
 }
 
-// pair records what is compared in a block, unless a sample is invalid.
+// pair adds what is compared in a block, unless a sample is invalid.
 func (b *Judging) pair(samples []result.Sample) {
 	if slices.ContainsFunc(samples, invalid) {
 		return
@@ -355,21 +348,11 @@ func (b *Judging) pair(samples []result.Sample) {
 		}
 	}
 	add := func(c comparison) {
-		of, sampled := block[c.cell]
-		base, found := block[c.against]
-		if !sampled || !found {
-			return
-		}
-		p := pair{cell: of.Quality.Signals, base: base.Quality.Signals, round: of.Round}
-		for f, figure := range b.figures {
-			ratio := math.NaN()
-			if figure.known(of) && figure.known(base) {
-				ratio = math.Log(figure.Of(of) / figure.Of(base))
-				b.ties[f].add(c, figure, of, base)
+		if of, sampled := block[c.cell]; sampled {
+			if base, found := block[c.against]; found {
+				b.addPair(c, of, base)
 			}
-			p.logs = append(p.logs, ratio)
 		}
-		b.pairs[c] = append(b.pairs[c], p)
 	}
 	for cell := range block {
 		if against := b.run.Against(cell); cell != against {
@@ -378,6 +361,29 @@ func (b *Judging) pair(samples []result.Sample) {
 	}
 	for _, contrast := range b.run.Matrix.Contrasts {
 		add(comparison{contrast.B, contrast.A})
+	}
+}
+
+// addPair adds two samples of a block that are compared.
+func (b *Judging) addPair(c comparison, of, base result.Sample) {
+	p := b.pairs[c]
+	if p == nil {
+		p = b.newSums()
+		b.pairs[c] = p
+	}
+	cpus := func(cell int) int { return b.run.Cells[cell].CPUs["cpus"].Count }
+	p.disturb(of.Quality.Signals, base.Quality.Signals, cpus(c.cell), cpus(c.against))
+	first := math.NaN()
+	for f, figure := range b.figures {
+		if !figure.known(of) || !figure.known(base) {
+			continue
+		}
+		log := math.Log(figure.Of(of) / figure.Of(base))
+		b.ties[f].add(c, figure, of, base)
+		if f == 0 {
+			first = log
+		}
+		p.add(f, of.Round, log, first)
 	}
 }
 

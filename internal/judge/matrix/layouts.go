@@ -9,14 +9,11 @@ import (
 // layoutRatios returns the typical ratio of each layout, for the figure f of a comparison, and reports whether a layout has
 // several blocks. A layout that has none is left out.
 func (b *Judging) layoutRatios(c comparison, f int) (ratios []float64, again bool) {
-	logs := make([][]float64, b.run.Matrix.Layouts)
-	for _, p := range b.pairs[c] {
-		if ratio := p.logs[f]; !math.IsNaN(ratio) {
-			layout := p.round % len(logs)
-			logs[layout] = append(logs[layout], ratio)
-		}
+	p := b.pairs[c]
+	if p == nil {
+		return nil, false
 	}
-	for _, of := range logs {
+	for _, of := range p.figures[f].layouts {
 		again = again || len(of) > 1
 		if len(of) > 0 {
 			ratios = append(ratios, math.Exp(stats.Median(of)))

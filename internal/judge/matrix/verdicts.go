@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"math"
 	"slices"
 
 	"gorun/internal/record/result"
@@ -97,18 +96,9 @@ const mostOwn = 0.3
 // within comparisons, one deviates from its mean as the other does. A verdict on it would say the same again.
 func (b *Judging) derived(f int) bool {
 	var own, deciding float64
-	for _, pairs := range b.pairs {
-		var logs, firsts []float64
-		for _, p := range pairs {
-			if !math.IsNaN(p.logs[f]) && !math.IsNaN(p.logs[0]) {
-				logs, firsts = append(logs, p.logs[f]), append(firsts, p.logs[0])
-			}
-		}
-		for i, mean, first := 0, stats.Mean(logs), stats.Mean(firsts); i < len(logs); i++ {
-			deviation := firsts[i] - first
-			own += math.Pow(logs[i]-mean-deviation, 2)
-			deciding += deviation * deviation
-		}
+	for _, p := range b.pairs {
+		own += p.figures[f].both.squares
+		deciding += p.figures[f].deciding.squares
 	}
 	return deciding > 0 && own <= mostOwn*mostOwn*deciding
 }
