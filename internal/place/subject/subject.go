@@ -14,6 +14,7 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cgroup"
 	"gorun/internal/kernel/linux"
+	"gorun/internal/kernel/sysfs"
 	"gorun/internal/machine/perf"
 )
 
@@ -94,7 +95,7 @@ func openProcess(pid int) (*process, error) {
 		return nil, err
 	}
 	of := &process{pid: pid, dir: dir}
-	t, err := linux.ReadProcess(os.DirFS("/"), pid)
+	t, err := linux.ReadProcess(sysfs.Live(), pid)
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
@@ -116,7 +117,7 @@ func (p *Subject) mayPlace(pid int) error {
 	case pid == 1 && (namespace == initialPIDNamespace || namespace == 0):
 		return refuse("is the machine's first, on which all others depend")
 	}
-	t, err := linux.ReadTask(os.DirFS("/"), pid, pid)
+	t, err := linux.ReadTask(sysfs.Live(), pid, pid)
 	own := t.UID == uint32(os.Geteuid()) || t.EUID == uint32(os.Geteuid()) // as for sched_setaffinity(2)
 	switch {
 	case linux.Gone(err):
@@ -125,7 +126,7 @@ func (p *Subject) mayPlace(pid int) error {
 		return err
 	case t.Kernel:
 		return refuse("is a thread of the kernel")
-	case !own && !linux.MayPlaceOthers(os.DirFS("/")):
+	case !own && !linux.MayPlaceOthers(sysfs.Live()):
 		return hint.With(refuse("belongs to another user"), "run gorun as that user, or as root")
 	}
 	return nil
@@ -165,7 +166,7 @@ func (p *Subject) Processes() ([]int, error) {
 
 func (p *Subject) list() (pids []int, err error) {
 	if p.Group != "" {
-		pids, err = cgroup.Processes(os.DirFS("/"), strings.TrimPrefix(p.Group, "/"))
+		pids, err = cgroup.Processes(sysfs.Live(), strings.TrimPrefix(p.Group, "/"))
 		if linux.Gone(err) {
 			err = nil // a group that is gone has none
 		}
@@ -228,7 +229,7 @@ func (of *process) tids() (tids []int, err error) {
 		}
 	}
 	if len(tids) == 1 { // the last thread of a process that has ended stays until its parent has waited for it
-		if t, err := linux.ReadTask(os.DirFS("/"), of.pid, tids[0]); linux.Gone(err) || err == nil && t.Ended {
+		if t, err := linux.ReadTask(sysfs.Live(), of.pid, tids[0]); linux.Gone(err) || err == nil && t.Ended {
 			return nil, nil
 		}
 	}
@@ -238,7 +239,7 @@ func (of *process) tids() (tids []int, err error) {
 // CPUSeconds returns the CPU time of the program: of a control group that counts it, also that of processes that have ended.
 func (p *Subject) CPUSeconds() (seconds float64, err error) {
 	if p.Group != "" {
-		if seconds, err = cgroup.CPUSeconds(os.DirFS("/"), strings.TrimPrefix(p.Group, "/")); err == nil {
+		if seconds, err = cgroup.CPUSeconds(sysfs.Live(), strings.TrimPrefix(p.Group, "/")); err == nil {
 			return seconds, nil
 		}
 	}
@@ -259,34 +260,23 @@ type Turns struct {
 	Migrations *float64 // nil: not counted
 }
 
-// Reading takes 6 µs a thread for its turns, and 60 µs for its migrations.
-const (
-	mostTurns      = 4096 // threads
-	mostMigrations = 256
-)
-
-// Turns reads those of all threads; false if there are too many, or a kernel without CONFIG_SCHED_INFO.
-func (p *Subject) Turns() (sum Turns, known bool) {
-	root := os.DirFS("/")
-	threads, moves := 0, 0.0
-	counted := true
+// Turns reads those of all threads, 4 µs for each, and their migrations, 40 µs for each, if they are asked for; false on a kernel without
+// CONFIG_SCHED_INFO.
+func (p *Subject) Turns(migrations bool) (sum Turns, known bool) {
+	root, moves := sysfs.Live(), 0.0
 	err := p.threads(func(of *process, tid int) error {
-		if threads++; threads > mostTurns {
-			return errors.ErrUnsupported
-		}
-		dir := fmt.Sprintf("proc/%d/task/%d/", of.pid, tid)
-		t, err := linux.ReadTurns(root, dir+"schedstat")
+		t, err := linux.ReadTurns(root, fmt.Sprintf("proc/%d/task/%d/schedstat", of.pid, tid))
 		if err != nil {
 			return err
 		}
 		sum.Waited, sum.Count = sum.Waited+t.Waited, sum.Count+float64(t.Count)
-		if counted = counted && threads <= mostMigrations; counted {
+		if migrations {
 			n, err := perf.ThreadMigrations(tid)
-			counted, moves = err == nil, moves+float64(n)
+			migrations, moves = err == nil, moves+float64(n)
 		}
 		return nil
 	})
-	if counted {
+	if migrations {
 		sum.Migrations = &moves
 	}
 	return sum, err == nil && sum.Count > 0

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"slices"
+
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/subject"
 )
@@ -15,13 +17,23 @@ type counts struct {
 	known      bool // that threads waited, and had turns
 }
 
-// count reads the counts of the program, thread by thread, outside of the block: with many threads that takes milliseconds.
+// countShare is the share of a block that reading the counts of the threads may take, if none is judged.
+const countShare = 0.005
+
+// count reads the counts of the program, thread by thread, outside of the block. Of many threads it reads fewer.
 func (s *sampler) count() (c counts) {
 	c.cpu, _ = s.program.CPUSeconds() // 0: it has ended, which the block shows
 	c.at = linux.Monotonic().Seconds()
+	if s.uncounted > 1 {
+		return c
+	}
 	var turns subject.Turns
-	turns, c.known = s.program.Turns()
+	turns, c.known = s.program.Turns(s.uncounted == 0)
 	c.waited, c.turns, c.migrations = turns.Waited, turns.Count, turns.Migrations
+	judged := slices.ContainsFunc(s.metrics, func(m metric) bool { return m.own != nil })
+	if took := linux.Monotonic().Seconds() - c.at; took > countShare*s.block.Seconds() && !judged {
+		s.uncounted++
+	}
 	return c
 }
 

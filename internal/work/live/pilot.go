@@ -15,6 +15,7 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
+	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
 	"gorun/internal/place/subject"
 	"gorun/internal/publish/metrics"
@@ -40,6 +41,10 @@ const (
 	// Longer blocks are not chosen, but asked for: with them, a verdict takes more than the default budget.
 	mostBlock = 5 * time.Second
 	rounds    = 9 // that a verdict needs
+	// Where a program has many threads, blocks are so long that gorun needs at most this share of one CPU. A block costs as much as two
+	// switches: before and after it, all threads are read back.
+	ownShare = 0.02
+	switches = 2
 )
 
 // pilot finds how long the program takes to settle after a switch, and whether blocks are long enough for its counters.
@@ -109,7 +114,9 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		s.washout = need
 		warnings = append(warnings, result.Warning{Code: code, Message: fmt.Sprintf("--washout is %v: %s", need, why)})
 	}
-	return warnings, nil
+	enough := min(mostBlock, time.Duration(float64(switches*s.cost)/ownShare)-s.washout)
+	of, err := s.lengthen(0, enough, "many-threads", fmt.Sprintf("a switch takes %v of CPU time", s.cost.Round(100*time.Microsecond)))
+	return append(warnings, of...), err
 }
 
 // Lengths that the pilot chooses are multiples of these.
@@ -250,7 +257,11 @@ func (s *sampler) fits(ctx context.Context, left int, slice time.Duration) error
 // slices in which a counter grew, and all. left is the number of settings that are not yet held.
 func (s *sampler) holding(ctx context.Context, setting subject.Setting, left int, steps *[2]int) (series []float64, slice time.Duration, err error) {
 	err = placement.OnThread(func() error {
+		used := linux.ThreadCPUTime()
 		took, _, err := s.change(ctx, setting)
+		if used = linux.ThreadCPUTime() - used; s.cost == 0 || used < int64(s.cost) {
+			s.cost = time.Duration(used)
+		}
 		if err == nil && took > mostSwitch { // once, it may have been another program
 			var again time.Duration
 			again, _, err = s.change(ctx, setting)

@@ -45,10 +45,13 @@ type sampler struct {
 	// What the pilot has seen, and with it the length of its slices.
 	answers  []float64     // seconds that the endpoint took to answer
 	switched time.Duration // the longest switch
+	cost     time.Duration // the least CPU time of one
 	slice    time.Duration
 
 	unit  *string // of the first judged figure in the pilot
 	moves []moves // of each --metric
+
+	uncounted int // kinds of counts that take too long to read: migrations, and then turns
 
 	apart  bool // the server of --with-pid has CPUs of its own
 	blocks int  // that were measured
