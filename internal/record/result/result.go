@@ -266,6 +266,9 @@ type Signals struct {
 	MHz              *float64 `json:"mhz,omitempty" label:"clock, MHz" is:"The mean clock of the allowed CPUs at the end."`
 }
 
+// Tick is the kernel's unit of steal and of other programs' time, in seconds (USER_HZ, proc_stat(5)).
+const Tick = 0.010
+
 // Nanoseconds returns seconds rounded to nanoseconds, which no clock of the kernel is finer than: a sum or a difference has digits that
 // were not measured.
 func Nanoseconds(seconds float64) float64 { return math.Round(seconds*1e9) / 1e9 }

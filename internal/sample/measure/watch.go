@@ -184,7 +184,7 @@ func ownSeconds(s *result.Sample, before, after reading) float64 {
 func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64) {
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
 	sig.StealSeconds, sig.OtherSeconds = nil, nil
-	if sig.WatchedSeconds >= leastTicks*tick {
+	if sig.WatchedSeconds >= leastTicks*result.Tick {
 		sig.StealSeconds = w.within(sig.WatchedSeconds, increase(before.steal, after.steal))
 		if busy := increase(before.busy, after.busy); busy != nil {
 			sig.OtherSeconds = w.within(sig.WatchedSeconds, new(*busy-used))
