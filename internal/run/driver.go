@@ -213,14 +213,13 @@ func (d *driver) sample(ctx context.Context) error {
 			}
 		}
 	}
-	interrupted := func() bool { return ctx.Err() != nil && !d.schedule.Watch }
 	complete := false
 	for {
 		slot, more := d.order.Next(d.elapsed())
 		if complete = !more; complete {
 			break
 		}
-		if run.Partial = interrupted(); run.Partial {
+		if run.Partial = ctx.Err() != nil; run.Partial {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))
@@ -229,7 +228,7 @@ func (d *driver) sample(ctx context.Context) error {
 		last := len(run.Samples) - 1
 		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Verdict == result.Invalid)
 		sample, err := d.takeSample(cut, slot.Cell)
-		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
+		if run.Partial = ctx.Err() != nil; run.Partial && (judged || err != nil) {
 			return nil // the sample in progress was cut short, and is useless
 		}
 		if err != nil && errors.Is(err, cut.Err()) {
@@ -273,7 +272,7 @@ func (d *driver) sample(ctx context.Context) error {
 			break
 		}
 	}
-	if !complete && interrupted() { // possibly after the sample, while the journal was written
+	if !complete && ctx.Err() != nil { // possibly after the sample, while the journal was written
 		run.Partial = true
 	}
 	if !run.Partial {

@@ -46,7 +46,7 @@ import (
 // experiments are those that gorun has.
 var experiments = render.Views{
 	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, command.Experiment,
-	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment, memory.Experiment, numa.Load,
+	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment, memory.Experiment,
 }
 
 const runsDir = "../../../testdata/runs"
