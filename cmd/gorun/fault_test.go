@@ -75,7 +75,7 @@ var faults = []fault{
 		theSample, killedProcess,
 	},
 	{
-		"a process of a sample is stopped (SIGSTOP, Ctrl-Z)", "the sample is suspect",
+		"a process of a command that is measured is stopped (SIGSTOP, Ctrl-Z)", "the sample is suspect",
 		[]string{"stopped for N s by a signal"},
 		nothing, stopped,
 	},

@@ -259,7 +259,7 @@ type Signals struct {
 
 	ThrottledSeconds   *float64 `json:"throttled_seconds,omitempty" figure:"s" label:"throttled by the quota" is:"The time in which the cgroup had used up its CPU quota."`
 	CPUPressureSeconds *float64 `json:"cpu_pressure_seconds,omitempty" figure:"s" label:"CPU pressure" is:"The time in which some task waited for a CPU (PSI)."`
-	StoppedSeconds     *float64 `json:"stopped_seconds,omitempty" figure:"s" label:"stopped by a signal" is:"The time in which the measured processes or gorun were stopped."`
+	StoppedSeconds     *float64 `json:"stopped_seconds,omitempty" figure:"s" label:"stopped by a signal" is:"The time in which a process of the measured command was stopped."`
 	// In this time the clocks of a sample stop.
 	SuspendedSeconds *float64 `json:"suspended_seconds,omitempty" figure:"s" label:"machine suspended" is:"The time in which the machine was suspended."`
 	CanarySeconds    *float64 `json:"canary_seconds,omitempty" figure:"s" label:"a fixed loop before the sample" is:"The time of a fixed loop."`
