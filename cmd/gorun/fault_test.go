@@ -75,7 +75,7 @@ var faults = []fault{
 		theSample, killedProcess,
 	},
 	{
-		"a process of a sample is stopped (SIGSTOP, Ctrl-Z)", "the sample is suspect",
+		"a process of a command that is measured is stopped (SIGSTOP, Ctrl-Z)", "the sample is suspect",
 		[]string{"stopped for N s by a signal"},
 		nothing, stopped,
 	},
@@ -199,7 +199,7 @@ func losesItsMask(t *testing.T, f fault) {
 func TestLiveLoadIsWatched(t *testing.T) {
 	tests.Live(t)
 	cpus := tests.CPUs(t, 2)
-	h := harm(t, t.TempDir(), "numa --load-only --load 20 --cpus A --duration 10m", gorunCommand)
+	h := harm(t, t.TempDir(), "numa --cpus A --mem float --cpu float --preferred-node none --numa-balancing keep --load 20 --buffer 1MiB --settle 500ms --warmup 0", gorunCommand)
 	before := h.awaitAfter(0, true)
 	require.NoError(t, linux.SetAffinity(tests.Descendant(t, h.cmd.Process.Pid, "load-burner"), cpuset.Of(cpus[1])))
 	h.awaitAfter(before, false)

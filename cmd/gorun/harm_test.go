@@ -44,7 +44,10 @@ var measures = []struct {
 		"numa", "numa --cpus A,B --mem float --cpu 0 --preferred-node none --numa-balancing keep --load 0 --buffer 1MiB --warmup 0",
 		"numa-probe",
 	},
-	{"load", "numa --load-only --load 20 --cpus A,B --duration 10m", "load-burner"},
+	{
+		"load", "numa --cpus A,B --mem float --cpu float --preferred-node none --numa-balancing keep --load 20 --buffer 1MiB --settle 500ms --warmup 0",
+		"load-burner",
+	},
 	{"exec", "exec --cpus A,B --placements unbound,one-cpu --warmup 0 -- sleep 0.1", launch.SupervisorCommand},
 	{"matrix", "matrix primes --cpus A,B --limit 5000,5001 --pin-cpus B --warmup 0", "sample"},
 }

@@ -52,7 +52,6 @@ func TestFewProcesses(t *testing.T) {
 	for _, args := range [][]string{
 		{"pair", cpu, cpu, "1000"},
 		{"numa", "--mem", "float", "--cpu", "float,0", "--load", "0", "--buffer", "64KiB", "--numa-balancing", "keep"},
-		{"numa", "--load-only", "--load", "10", "--duration", "1s"},
 		{"bind", "--processes", "3"},
 		{"exec", "--copies", "1,9", "--", "true"},
 	} {

@@ -61,7 +61,6 @@ var refusals = [...]struct{ line, says string }{
 	{`matrix c2c '--cpus=0-2 3-5' MACHINE`, `the cells have no row in common with the baseline's…give each cell two CPUs: --cpu…`},
 	{`numa --preset rfc`, `--preset rfc: there are rfc-intel, rfc-amd, latency`},
 	{`numa --rows few`, `--rows few: there are some, all`},
-	{`numa --load-only --load 0`, `--load-only needs a --load above 0`},
 	{`numa --accesses 0`, `--accesses 0: give at least 1`},
 	{`numa --repetitions 0`, `--repetitions 0: give at least 1`},
 	{`numa --mem-policy preferred`, `--mem-policy preferred: "preferred" is not a way to bind memory…there are bind, bind+balan…`},

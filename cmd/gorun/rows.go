@@ -41,8 +41,8 @@ var rows = []experiment.Experiment{
 	memory.Experiment,
 }
 
-// views show the runs of all experiments, also of those that are not in rows: one has its own command, and one is a flag of numa.
-var views = append(slices.Clone(rows), gobench.Experiment, live.Experiment, numa.Load)
+// views show the runs of all experiments, also of those that are not in rows: they have their own commands.
+var views = append(slices.Clone(rows), gobench.Experiment, live.Experiment)
 
 // plainCommand is `gorun EXPERIMENT`.
 func plainCommand(e env, x experiment.Experiment) *cobra.Command {

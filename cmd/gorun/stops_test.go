@@ -14,31 +14,19 @@ import (
 
 	"gorun/internal/dev/tests"
 	"gorun/internal/record/result"
-	"gorun/internal/run"
 	"gorun/internal/start/process"
-	"gorun/internal/work/numa"
 )
 
-// stops has runs in which a process is stopped. All but those of exec --stat are endless, and are stopped until one of their samples
-// reports it.
+// stops has runs in which a process of a command, or of a copy of built-in work, is stopped. All but those of exec --stat are endless,
+// and are stopped until one of their samples reports it.
 var stops = map[string]struct {
 	args    string
-	stopped string // a word of the command line of the process that is stopped; "": gorun itself
+	stopped string // a word of the command line of the process that is stopped
 }{
-	"primes":  {"primes --limit 100000 --warmup 0", ""},
-	"contend": {"contend --op inc --count 1000000", ""}, // by time, a busy machine may have no window that counts
-	"futex":   {"futex A A", ""},
-	"migrate": {"migrate --relation same-cpu --working-set 16KiB", ""},
-	"matrix":  {"matrix primes --limit 20000,20001 --warmup 0", run.SampleCommand},
-	"pair":    {"pair A A --warmup 0", process.Command},
-	"bind":    {"bind --processes 2 --array 64KiB --passes 100 --checks 30000000", process.Command},
-	"numa": {
-		"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0",
-		numa.ProbeCommand,
-	},
+	"pair":            {"pair A A --warmup 0", process.Command},
+	"bind":            {"bind --processes 2 --array 64KiB --passes 100 --checks 30000000", process.Command},
 	"exec":            {"exec --stat --format json -- cat", "cat"},
 	"exec, a shell's": {"exec --stat --format json -- sh -c cat;true", "cat"},
-	"exec, gorun":     {"exec --stat --format json -- cat", ""},
 	"exec, samples":   {"matrix exec --nice 0,1 --warmup 0 -- sleep 0.8", "0.8"},
 }
 
@@ -48,11 +36,9 @@ const stopTime = 400 * time.Millisecond
 // stopOnce stops for stopTime the process that takes a sample of a run of gorun, some time after it has found it. It reports
 // whether there was one.
 func stopOnce(t *testing.T, gorun int, word string, after time.Duration) bool {
-	pid := gorun
-	if word != "" {
-		if pid = tests.Descendant(t, gorun, word); pid == 0 {
-			return false
-		}
+	pid := tests.Descendant(t, gorun, word)
+	if pid == 0 {
+		return false
 	}
 	tests.Pause(after)
 	return stopFor(pid)
@@ -126,9 +112,6 @@ func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool)
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
 		pid := 0
 		tests.Await(t, "the command", func() bool { pid = tests.Descendant(t, cmd.Process.Pid, "cat"); return pid > 0 })
-		if word == "" {
-			pid = cmd.Process.Pid
-		}
 		assert.True(t, stopFor(pid))
 		require.NoError(t, stdin.Close())
 		require.NoError(t, cmd.Wait(), "%s", stderr.String())
@@ -137,23 +120,4 @@ func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool)
 		noticed = slices.ContainsFunc(run.Samples, isStopped)
 	}
 	return run, noticed
-}
-
-// A matrix that is stopped while one of its processes takes a sample warns of it, and the sample does not count as stopped.
-func TestLiveMatrixIsStopped(t *testing.T) {
-	tests.Live(t)
-	for begun := time.Now(); time.Since(begun) < tests.Hang; { // again if each stop fell between two samples
-		h := harm(t, t.TempDir(), "matrix primes --limit 20000,20001 --warmup 0", gorunCommand)
-		for range 3 {
-			h.awaitAfter(len(h.samples()), true)
-			stopOnce(t, h.cmd.Process.Pid, "", 0)
-		}
-		h.awaitAfter(len(h.samples()), true)
-		run := h.end()
-		if slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "stopped" }) {
-			assert.False(t, slices.ContainsFunc(run.Samples, isStopped))
-			return
-		}
-	}
-	t.Error("no stop was noticed")
 }

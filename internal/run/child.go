@@ -166,13 +166,7 @@ func (d *driver) self() child.Self {
 func (d *driver) sampleInChild(ctx context.Context, cell int) (result.Sample, error) {
 	m := d.session.run.Matrix
 	warmup := matrix.Warmup{Executions: m.Warmup, Seconds: m.WarmupSeconds}
-	d.stops.Begin()
 	a, err := d.ask(ctx, cell, 1, warmup, 0)
-	if seconds, _ := d.stops.End(); seconds > 0 { // the child reports its own stops
-		d.warn([]result.Warning{{Code: "stopped", Message: fmt.Sprintf(
-			"gorun was stopped for %.2f s by a signal (SIGSTOP, or one from a terminal) while one of its processes took a sample",
-			seconds)}})
-	}
 	if err == nil && len(a.Samples) != 1 {
 		err = fmt.Errorf("its process took %d samples instead of one", len(a.Samples))
 	}

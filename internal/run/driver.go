@@ -29,16 +29,15 @@ type driver struct {
 	order   matrix.Sequence
 	// takeSample takes one sample of a cell. An error makes the sample invalid.
 	takeSample func(ctx context.Context, cell int) (result.Sample, error)
-	taker      taker         // of this process; it has no sampler if the plan is fresh
-	stops      measure.Stops // of this process, if the plan is fresh
-	running    atomic.Int64  // the cell that is being sampled
-	sampled    []int         // the cell of each sample
-	had        cpuset.Set    // CPUs of the run that this process could use when it began
-	lacked     bool          // a wait for missing CPUs has failed
-	fault      error         // the error of the latest sample that failed
-	before     float64       // seconds that the run took before the resume
-	begun      time.Time     // the samples
-	spent      float64       // seconds of the budget that the preparation took
+	taker      taker        // of this process; it has no sampler if the plan is fresh
+	running    atomic.Int64 // the cell that is being sampled
+	sampled    []int        // the cell of each sample
+	had        cpuset.Set   // CPUs of the run that this process could use when it began
+	lacked     bool         // a wait for missing CPUs has failed
+	fault      error        // the error of the latest sample that failed
+	before     float64      // seconds that the run took before the resume
+	begun      time.Time    // the samples
+	spent      float64      // seconds of the budget that the preparation took
 
 	drawInterim func(result.Interim) // nil: no display
 	showAt      time.Time            // of the next interim state
@@ -213,14 +212,13 @@ func (d *driver) sample(ctx context.Context) error {
 			}
 		}
 	}
-	interrupted := func() bool { return ctx.Err() != nil && !d.schedule.Watch }
 	complete := false
 	for {
 		slot, more := d.order.Next(d.elapsed())
 		if complete = !more; complete {
 			break
 		}
-		if run.Partial = interrupted(); run.Partial {
+		if run.Partial = ctx.Err() != nil; run.Partial {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))
@@ -229,7 +227,7 @@ func (d *driver) sample(ctx context.Context) error {
 		last := len(run.Samples) - 1
 		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Verdict == result.Invalid)
 		sample, err := d.takeSample(cut, slot.Cell)
-		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
+		if run.Partial = ctx.Err() != nil; run.Partial && (judged || err != nil) {
 			return nil // the sample in progress was cut short, and is useless
 		}
 		if err != nil && errors.Is(err, cut.Err()) {
@@ -273,7 +271,7 @@ func (d *driver) sample(ctx context.Context) error {
 			break
 		}
 	}
-	if !complete && interrupted() { // possibly after the sample, while the journal was written
+	if !complete && ctx.Err() != nil { // possibly after the sample, while the journal was written
 		run.Partial = true
 	}
 	if !run.Partial {

@@ -204,38 +204,6 @@ func TestInterruptBeforeTheFirst(t *testing.T) {
 	}
 }
 
-// A watch has no warm-up and no number of samples. It ends after its duration, or at an interrupt, which is a normal end; a
-// sample that it cut short is kept only if the sampler allows it.
-func TestWatch(t *testing.T) {
-	for name, c := range map[string]struct {
-		duration float64
-		cut      error // of the sample that is interrupted
-		want     int
-	}{
-		"for its duration": {5, nil, 5}, "until an interrupt": {0, nil, 4}, "not worth keeping": {0, context.Canceled, 3},
-	} {
-		r := newTestRun(t, matrix.Turns, 1, Options{warmup: 3})
-		r.plan.schedule.Watch, r.plan.schedule.Duration = true, c.duration
-		var err error
-		r.driver.order, err = r.newSequence()
-		require.NoError(t, err)
-		ctx, interrupt := context.WithCancel(t.Context())
-		r.before = func(_ context.Context, taken int) error {
-			if c.duration > 0 || taken < 3 {
-				return nil
-			}
-			interrupt()
-			return c.cut
-		}
-		require.NoError(t, r.sample(ctx))
-		interrupt()
-		assert.Len(t, r.result().Samples, c.want, name)
-		assert.False(t, r.result().Partial, name)
-		assert.Empty(t, r.result().Warmups, name)
-		assert.Empty(t, r.result().Warnings, name)
-	}
-}
-
 // With a duration, the sampler's context ends when the time is over, and that is not an interrupt.
 func TestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which time passes only while all goroutines wait, so a slow machine makes no difference

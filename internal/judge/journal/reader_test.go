@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -219,15 +218,9 @@ func TestFaultyLines(t *testing.T) {
 // A file in another form gives a hint how to get a journal from it.
 func TestReadAnotherForm(t *testing.T) {
 	journal := string(text(t, plain(t, 3)))
-	var zipped bytes.Buffer
-	gz := gzip.NewWriter(&zipped)
-	_, err := gz.Write([]byte(journal))
-	require.NoError(t, err)
-	require.NoError(t, gz.Close())
 	for _, c := range []struct{ file, want, way string }{
 		{"", "it is empty", "--out"},
-		{zipped.String(), "it is compressed by gzip", "gzip -dc"},
-		{"\x28\xb5\x2f\xfd\x24", "it is compressed by zstd", "zstd -dc"},
+		{"\x1f\x8b\x08\x00", "it is a binary file", "--out"}, // of gzip
 		{"[" + strings.ReplaceAll(journal, "\n", ",\n") + "]", "it is a JSON list", "--out"},
 		{"[]", "it is a JSON list", "--out"},
 		{"{\n  \"schema\": \"gorun/v2\"\n}\n", "it is a JSON document", "gorun report"},

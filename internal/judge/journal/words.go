@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,18 +21,6 @@ const (
 	noJournal = "give a file that --out wrote; a file that is cut off in its first line has no samples"
 	asWritten = "give a file that --out wrote, as it was written"
 )
-
-// forms lists how other kinds of files begin.
-var forms = []struct{ magic, is, way string }{
-	{"\x1f\x8b", "it is compressed by gzip", "decompress it: gzip -dc FILE >run.jsonl"},
-	{"\x28\xb5\x2f\xfd", "it is compressed by zstd", "decompress it: zstd -dc FILE >run.jsonl"},
-	{"\xfd7zXZ\x00", "it is compressed by xz", "decompress it: xz -dc FILE >run.jsonl"},
-	{"BZh", "it is compressed by bzip2", "decompress it: bzip2 -dc FILE >run.jsonl"},
-	{"PK\x03\x04", "it is a zip archive", "take the journal out of it: unzip FILE"},
-	{"\xef\xbb\xbf", "it begins with a byte order mark", "another program saved it: " + asWritten},
-	{"\xff\xfe", "it is UTF-16", "another program saved it: " + asWritten},
-	{"[", "it is a JSON list", noJournal},
-}
 
 // headerStart is the beginning of every journal.
 const headerStart = `{"header":{`
@@ -49,12 +36,11 @@ func another(in *bufio.Reader) error {
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	is, way := "it is a text of another kind", noJournal
-	known := slices.IndexFunc(forms, func(f struct{ magic, is, way string }) bool {
-		return bytes.HasPrefix(head, []byte(f.magic))
-	})
 	switch {
-	case known >= 0:
-		is, way = forms[known].is, forms[known].way
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		is, way = "it begins with a byte order mark", "another program saved it: "+asWritten
+	case bytes.HasPrefix(head, []byte("[")):
+		is = "it is a JSON list"
 	case bytes.HasSuffix(line, []byte("}\r")):
 		is, way = "its lines end in CR LF", "another program saved it: "+asWritten
 	case checksum().Match(line), bytes.HasPrefix(head, []byte(headerStart)), strings.HasPrefix(headerStart, string(head)):

@@ -446,14 +446,11 @@ func sessionOf(run *result.Run, cell int, figure Comparand) stats.Session {
 	}
 	// The kernel counts in ticks: if their rounding at both ends of each sample is more than the margin, the share is
 	// meaningless.
-	if rounding := tick * math.Sqrt(float64(len(s.Others))/6); rounding > run.Matrix.Margin*watched {
+	if rounding := result.Tick * math.Sqrt(float64(len(s.Others))/6); rounding > run.Matrix.Margin*watched {
 		s.Others = nil
 	}
 	return s
 }
-
-// tick is the kernel's unit of steal and of other programs' time, in seconds (USER_HZ, proc_stat(5)).
-const tick = 0.010
 
 // samplesOf returns a cell's samples that can be judged by a figure, without the baseline's duplicate.
 func samplesOf(run *result.Run, cell int, figure Comparand) iter.Seq[result.Sample] {

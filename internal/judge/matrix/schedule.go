@@ -29,7 +29,6 @@ type Schedule struct {
 	First    []int  // of Pairs: for each round, which of the two cells goes first
 	Method   string // of Pairs, in words
 	Open     bool   // rounds continue until the differences are known, unless --samples is given
-	Watch    bool   // samples follow each other, without warm-up, for Duration or until an interrupt
 
 	// An experiment sets these if its schedule has another default than its other runs.
 	Samples  int     // of each cell; 0: until the differences are known. It is then taken without a budget.
@@ -89,10 +88,7 @@ func newTurns(run *result.Run, names []string, s Schedule) *turns {
 	for cell := range n {
 		t.order = append(t.order, cell)
 	}
-	if s.Watch {
-		t.Samples = math.MaxInt
-	}
-	if s.Watch || s.Order != Turns {
+	if s.Order != Turns {
 		t.Warmup = 0
 	}
 	t.begin()
@@ -178,7 +174,7 @@ func (t *turns) Judge() {
 
 func (t *turns) Extent() result.Extent {
 	c := result.Extent{Budget: t.Budget, Duration: t.Duration}
-	if t.Duration == 0 && t.Samples < math.MaxInt {
+	if t.Duration == 0 {
 		c.Samples = (t.Samples + t.Warmup) * len(t.names)
 	}
 	return c

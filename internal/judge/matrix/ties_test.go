@@ -11,7 +11,6 @@ import (
 
 // A tie is no equality: what an instrument does not tell apart differs by less than its step, which may be more than the margin.
 func TestTies(t *testing.T) {
-	const tick = 0.01 // USER_HZ
 	for name, c := range map[string]struct {
 		ticks [2]int // of the baseline and of the cell
 		busy  int    // more of them in one sample of three
@@ -33,7 +32,7 @@ func TestTies(t *testing.T) {
 				if s.Round%3 == 0 {
 					ticks += c.busy
 				}
-				s.UserSeconds = float64(ticks) * tick
+				s.UserSeconds = float64(ticks) * result.Tick
 			}}.play(t, run, 60)
 			assert.Contains(t, run.Cells[1].Verdicts[cpuTime].String(), c.want)
 			assert.Equal(t, stats.Same, run.Cells[1].Verdict.Kind, "by wall time")

@@ -11,20 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NextChildStop returns the PID of a child process that a signal has stopped or continued and that has not been
-// returned yet. The kernel keeps the last such change of each child (waitid(2)), and sends a SIGCHLD. No child is
-// reaped.
-func NextChildStop() (pid int, stopped, ok bool) {
-	const continued = 6 // CLD_CONTINUED (include/uapi/asm-generic/siginfo.h)
-	var info unix.Siginfo
-	var err error = unix.EINTR
-	for errors.Is(err, unix.EINTR) {
-		err = unix.Waitid(unix.P_ALL, 0, &info, unix.WSTOPPED|unix.WCONTINUED|unix.WNOHANG, nil)
-	}
-	pid = childOf(&info) // 0: nothing has changed
-	return pid, info.Code != continued, err == nil && pid != 0
-}
-
 // ChildEnded reports whether a child process has ended and has not been waited for yet. It does not reap the child.
 func ChildEnded(pid int) bool {
 	var info unix.Siginfo

@@ -29,11 +29,18 @@ func hostText(t *testing.T, name string, width int) string {
 	return topoText(t, m, m.ReadDetails(hosts.Root(t, name)), width)
 }
 
-// Every recorded machine is shown as the golden file has it, each of its CPUs somewhere.
+// shownHosts are the recorded machines that differ in how they are shown: each line of what shows a machine is needed for one of them.
+// How all of them are read is in the golden file of package topology.
+var shownHosts = []string{
+	"arm-three-kinds", "container", "core-ids", "devices", "fake-numa", "gaps", "hybrid", "memoryless-node", "old-kernel", "snc",
+	"two-sockets-one-node",
+}
+
+// Recorded machines are shown as the golden file has them.
 func TestTopoHosts(t *testing.T) {
 	const golden = "../../../testdata/golden/topo.txtar"
 	got := new(txtar.Archive)
-	for _, name := range hosts.Names(t) {
+	for _, name := range shownHosts {
 		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(hostText(t, name, 0))})
 	}
 	if *update {

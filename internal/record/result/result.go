@@ -259,12 +259,15 @@ type Signals struct {
 
 	ThrottledSeconds   *float64 `json:"throttled_seconds,omitempty" figure:"s" label:"throttled by the quota" is:"The time in which the cgroup had used up its CPU quota."`
 	CPUPressureSeconds *float64 `json:"cpu_pressure_seconds,omitempty" figure:"s" label:"CPU pressure" is:"The time in which some task waited for a CPU (PSI)."`
-	StoppedSeconds     *float64 `json:"stopped_seconds,omitempty" figure:"s" label:"stopped by a signal" is:"The time in which the measured processes or gorun were stopped."`
+	StoppedSeconds     *float64 `json:"stopped_seconds,omitempty" figure:"s" label:"stopped by a signal" is:"The time in which a process of the measured command was stopped."`
 	// In this time the clocks of a sample stop.
 	SuspendedSeconds *float64 `json:"suspended_seconds,omitempty" figure:"s" label:"machine suspended" is:"The time in which the machine was suspended."`
 	CanarySeconds    *float64 `json:"canary_seconds,omitempty" figure:"s" label:"a fixed loop before the sample" is:"The time of a fixed loop."`
 	MHz              *float64 `json:"mhz,omitempty" label:"clock, MHz" is:"The mean clock of the allowed CPUs at the end."`
 }
+
+// Tick is the kernel's unit of steal and of other programs' time, in seconds (USER_HZ, proc_stat(5)).
+const Tick = 0.010
 
 // Nanoseconds returns seconds rounded to nanoseconds, which no clock of the kernel is finer than: a sum or a difference has digits that
 // were not measured.

@@ -11,10 +11,8 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/kernel/sysfs"
+	"gorun/internal/record/result"
 )
-
-// userHZ is the number of the kernel's ticks per second in /proc/stat (USER_HZ, proc_stat(5)).
-const userHZ = 100
 
 // readStat returns the stolen and busy time of the CPUs, in seconds, from /proc/stat (proc_stat(5)). Each CPU must have
 // its line: a sum over some of them would be too small.
@@ -48,7 +46,7 @@ func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
 		ticks := func(field int) float64 {
 			n, parseErr := strconv.ParseUint(fields[field], 10, 64)
 			err = errors.Join(err, parseErr)
-			return float64(n) / userHZ
+			return float64(n) * result.Tick
 		}
 		steal += ticks(stolen)
 		busy += ticks(user) + ticks(nice) + ticks(system) + ticks(irq) + ticks(softirq)

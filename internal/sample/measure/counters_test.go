@@ -146,6 +146,6 @@ func TestHiddenFilesAreNotZeros(t *testing.T) {
 	without(files, "proc/stat: no line of CPU 1", []string{"steal_seconds", "other_seconds"})
 
 	got, warnings := signalsOf(t, map[string]string{}, true)
-	assert.Equal(t, []string{"canary_seconds", "stopped_seconds", "suspended_seconds", "watched_seconds"}, got)
+	assert.Equal(t, []string{"canary_seconds", "suspended_seconds", "watched_seconds"}, got)
 	assert.Len(t, warnings, 3)
 }

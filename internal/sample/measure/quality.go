@@ -13,9 +13,8 @@ const (
 	// Above this share of the run's CPU capacity, time taken by the hypervisor or by other programs moves a median by
 	// more than the 1-2% that a comparison wants to see.
 	disturbedShare = 0.02
-	// The kernel counts in ticks of 10 ms (/proc/stat, proc_stat(5)); fewer than these on one CPU are rounding.
+	// Of the kernel's ticks (result.Tick), fewer than these on one CPU are rounding.
 	disturbedTicks = 3
-	tick           = 0.010
 	// In a sample too short for ticks, the share of its time for which a thread waited for a CPU that other programs had. Of the
 	// shortest commands, gorun's own supervisor may take 30%.
 	waitedShare = 1.0 / 3
@@ -47,7 +46,7 @@ func Judge(s *result.Sample, cpus int) {
 		doubt(result.Suspect, "cut short")
 	}
 	sig := &q.Signals
-	rounding := disturbedTicks * tick * math.Sqrt(float64(cpus)) // the CPUs' ticks are independent
+	rounding := disturbedTicks * result.Tick * math.Sqrt(float64(cpus)) // the CPUs' ticks are independent
 	share := func(seconds *float64, format string) {
 		if part := sig.Share(seconds, cpus); part > disturbedShare && *seconds > rounding {
 			doubt(result.Suspect, format, *seconds, 100*part)

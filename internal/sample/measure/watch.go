@@ -25,8 +25,7 @@ type Watcher struct {
 	cpus       cpuset.Set
 	groups     cgroup.Groups
 	migrations *perf.Counter // nil: not available
-	stops      Stops
-	outside    bool // the watched processes are others
+	outside    bool          // the watched processes are others
 }
 
 // migrationThreads is the number of threads above which their migrations are not counted: the counters that every new
@@ -115,7 +114,6 @@ func canary(x uint64) (seconds float64, end uint64) {
 
 // Close closes the counters.
 func (w *Watcher) Close() error {
-	w.stops.End()
 	if w.migrations == nil {
 		return nil
 	}
@@ -153,7 +151,6 @@ func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, []result.Warning) {
 // and the verdict of a sample. The canary's own time is not counted.
 func (w *Watcher) Watch() func(*result.Sample) {
 	canarySeconds := Canary()
-	w.stops.Begin()
 	before := w.read()
 	return func(s *result.Sample) { w.finish(s, canarySeconds, before, w.read()) }
 }
@@ -184,7 +181,7 @@ func ownSeconds(s *result.Sample, before, after reading) float64 {
 func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64) {
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
 	sig.StealSeconds, sig.OtherSeconds = nil, nil
-	if sig.WatchedSeconds >= leastTicks*tick {
+	if sig.WatchedSeconds >= leastTicks*result.Tick {
 		sig.StealSeconds = w.within(sig.WatchedSeconds, increase(before.steal, after.steal))
 		if busy := increase(before.busy, after.busy); busy != nil {
 			sig.OtherSeconds = w.within(sig.WatchedSeconds, new(*busy-used))
@@ -195,12 +192,6 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64)
 	if !w.outside {
 		w.fillOwn(sig, before, after)
 	}
-	own, children := w.stops.End()
-	stopped := max(own, children)
-	if sig.StoppedSeconds != nil { // measured by the experiment itself
-		stopped = max(stopped, *sig.StoppedSeconds)
-	}
-	sig.StoppedSeconds = &stopped
 	suspended := 0.0
 	if slept := after.suspended - before.suspended; slept > clockNoise {
 		suspended = slept.Seconds()

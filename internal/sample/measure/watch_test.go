@@ -1,9 +1,11 @@
 package measure
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,4 +46,20 @@ func TestCanary(t *testing.T) {
 		assert.Equal(t, x*multiply+add, end)
 		assert.Positive(t, seconds)
 	}
+}
+
+func TestSuspended(t *testing.T) {
+	w := newWatcher(os.DirFS("/"), cpuset.Of(0))
+	before := w.read()
+	after := before
+	var sig result.Signals
+	after.suspended += time.Millisecond
+	w.fill(&sig, before, after, 0)
+	assert.Zero(t, *sig.SuspendedSeconds, "two clocks are not read at once")
+	after.suspended += 90 * time.Second
+	w.fill(&sig, before, after, 0)
+	assert.InDelta(t, 90, *sig.SuspendedSeconds, 0.1)
+	s := signals(result.Placement{Verified: true}, sig)
+	Judge(&s, 1)
+	assert.Contains(t, fmt.Sprint(s.Quality.Reasons), "the machine was suspended for 90.0 s")
 }

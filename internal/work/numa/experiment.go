@@ -35,8 +35,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"access is measured by the size of the memory.",
 		Example: "  gorun numa\n" +
 			"  gorun numa --mem 0,1,float --cpu 0,1,float --load 0\n" +
-			"  gorun numa --preset latency --buffer 32KiB,1MiB,32MiB,1GiB\n" +
-			"  gorun numa --load-only --load 60 --duration 10s",
+			"  gorun numa --preset latency --buffer 32KiB,1MiB,32MiB,1GiB",
 	},
 	Sampling: experiment.Sampling{
 		Samples: 64, Warmup: 1, Budget: 60, Compares: true,
@@ -48,7 +47,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		},
 	},
 	Place:       experiment.Started,
-	SharedFlags: []string{"load-only", "duration", "blocks", "full", "rows", "preset", "preferred-node-by"},
+	SharedFlags: []string{"blocks", "full", "rows", "preset", "preferred-node-by"},
 	RowHint:     "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
 	Compared:    perAccess.Name,
 	Columns:     columns,
@@ -68,7 +67,6 @@ type Cell struct {
 	CPUs         cpuset.Set `json:"cpus"`          // of the run
 	Load         float64    `json:"load"`          // on each of them, in percent
 	SetBalancing bool       `json:"set_balancing"` // NUMA balancing, a setting of the whole machine, may be changed
-	LoadOnly     bool       `json:"load_only"`     // without a probe
 }
 
 // flags are the flags of `gorun numa`.
@@ -80,8 +78,6 @@ type flags struct {
 	full        bool
 	blocks      bool
 	load        float64
-	loadOnly    bool
-	duration    time.Duration
 	accesses    uint64
 	repetitions int
 	settle      time.Duration
@@ -121,8 +117,6 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.full, "full", false, "all combinations; otherwise nodes are preferred only with the highest balancing value")
 	set.BoolVar(&f.blocks, "blocks", false, "take all samples of a row, then all of the next; rows cannot be judged then")
 	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU next to the probe, in percent (0: none)")
-	set.BoolVar(&f.loadOnly, "load-only", false, "run only the load, and report the achieved load")
-	set.DurationVar(&f.duration, "duration", 0, "how long the load runs, with --load-only (0: until it is interrupted)")
 	set.Uint64Var(&f.accesses, "accesses", defaultAccesses, "accesses of a repetition")
 	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
 	set.DurationVar(&f.settle, "settle", defaultSettle,
@@ -130,12 +124,11 @@ func (f *flags) Register(set *experiment.FlagSet) {
 			"rows with NUMA balancing or a preferred node settle for several of the kernel's scans (4s)")
 	set.Nice(&f.nice, " of the probe and of the load")
 	set.Group("Probe", "buffer", "pages", "mem-policy", "first-touch", "access", "accesses", "repetitions", "settle")
-	set.Group("Load", "load", "load-only", "duration", "nice")
+	set.Group("Load", "load", "nice")
 	set.Group("Rows")
 	set.Rare("mem-policy", "scan-delay", "migration-cost", "preferred-node-by", "rows", "full", "blocks", "first-touch", "accesses", "repetitions",
-		"settle", "load-only", "duration")
+		"settle")
 	experiment.Bound(set, &f.load, "load", 0, 100)
-	experiment.Bound(set, &f.duration, "duration", 0, math.MaxInt64)
 	experiment.Bound(set, &f.accesses, "accesses", 1, math.MaxUint64)
 	experiment.Bound(set, &f.repetitions, "repetitions", 1, math.MaxInt)
 	experiment.Bound(set, &f.settle, "settle", 0, math.MaxInt64)
@@ -143,15 +136,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 }
 
 func (f *flags) Validate() error {
-	switch {
-	case f.loadOnly && f.load == 0:
-		return hint.Usagef("--load-only needs a --load above 0")
-	case f.loadOnly && f.given("svg"):
-		return hint.Usagef("--load-only has nothing to draw for --svg")
-	case f.duration > 0 && !f.loadOnly:
-		return hint.Usage(hint.With(errors.New("--duration needs --load-only"),
-			"give --budget or --samples for a measurement"))
-	case f.blocks && f.given("precision"):
+	if f.blocks && f.given("precision") {
 		return hint.Usage(hint.With(errors.New("--precision needs judged rows, and --blocks judges none"),
 			"leave one of them out"))
 	}
@@ -231,14 +216,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
 			Nice: f.nice,
 		},
-		CPUs: m.CPUs, Load: f.load, SetBalancing: f.setsBalancing(), LoadOnly: f.loadOnly,
-	}
-	if f.loadOnly {
-		r.Spec, r.Plan = f.spec(m), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
-		r.Cells = []experiment.Cell[Cell]{{Do: c}}
-		r.Schedule = matrix.Schedule{Watch: true, Duration: f.duration.Seconds()}
-		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
-		return r, nil
+		CPUs: m.CPUs, Load: f.load, SetBalancing: f.setsBalancing(),
 	}
 	list, measurable, settling, long := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0, 0.0, false
 	for i, row := range rows {
@@ -296,10 +274,6 @@ func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experimen
 	r := experiment.Resources{Less: "give a smaller --buffer, or --load 0"}
 	if f.load > 0 {
 		r.Processes = m.CPUs.Len()
-	}
-	if f.loadOnly {
-		r.Less = "give fewer --cpus"
-		return r
 	}
 	r.Processes++
 	if f.setsBalancing() || slices.ContainsFunc(rows, func(row result.NumaRow) bool {

@@ -159,27 +159,12 @@ func TestResolveSchedule(t *testing.T) {
 
 	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"})
 	assert.NotEqual(t, asBefore, r.Cells[0].Do.balancing())
-
-	r = resolved(t, "qemu-numa2", map[string]string{"load-only": "true", "duration": "90s"})
-	assert.Equal(t, matrix.Schedule{Watch: true, Duration: 90}, r.Schedule)
-	require.Len(t, r.Cells, 1)
-	assert.True(t, r.Cells[0].Do.LoadOnly)
-	var run result.Run
-	r.Header(&run)
-	assert.Equal(t, "load", run.Experiment)
-	assert.Empty(t, run.NumaRows)
 }
 
 func TestValidate(t *testing.T) {
-	for want, given := range map[string]map[string]string{
-		"--load-only has nothing to draw for --svg": {"load-only": "true", "svg": "x.svg"},
-		"--precision needs judged rows":             {"blocks": "true", "precision": "5%"},
-		"--duration needs --load-only":              {"duration": "1s"},
-	} {
-		err := withFlags(t, given).Validate()
-		require.ErrorContains(t, err, want)
-		assert.True(t, hint.IsUsage(err))
-	}
+	err := withFlags(t, map[string]string{"blocks": "true", "precision": "5%"}).Validate()
+	require.ErrorContains(t, err, "--precision needs judged rows")
+	assert.True(t, hint.IsUsage(err))
 }
 
 // What the samples could not measure is a warning, once.

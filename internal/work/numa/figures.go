@@ -79,31 +79,9 @@ func memShare(f *Figures) *float64 {
 	return new(sum / float64(pages))
 }
 
-// loadFigures are the figures of one sample of `gorun numa --load-only`.
-type loadFigures struct {
-	Load *result.Load `json:"load" figure:",csv=1"`
-}
-
-var loadColumns = column.Of[loadFigures]().After("load_requested", column.Derived(column.Column{
-	Name: "load_achieved", Unit: column.Percent, Bench: "achieved-percent", Meaning: "The achieved load, the mean of all CPUs.",
-}, func(s *result.Sample) *float64 {
-	load := loadOf(s)
-	if load == nil || len(load.CPUs) == 0 {
-		return nil
-	}
-	sum := 0.0
-	for _, c := range load.CPUs {
-		sum += c.Achieved
-	}
-	return new(sum / float64(len(load.CPUs)))
-}))
-
 // loadOf returns the load during a sample; nil: there was none.
 func loadOf(s *result.Sample) *result.Load {
 	if f, ok := result.Typed[Figures](s); ok {
-		return f.Load
-	}
-	if f, ok := result.Typed[loadFigures](s); ok {
 		return f.Load
 	}
 	return nil

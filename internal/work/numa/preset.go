@@ -14,7 +14,7 @@ const latency = "latency"
 // distances are the flags that a machine with one node has rows of the RFC for only when asked.
 var distances = []string{
 	"mem", "cpu", "numa-balancing", "scan-delay", "migration-cost", "preferred-node", "rows", "full", "blocks", "mem-policy",
-	"first-touch", "load", "load-only",
+	"first-touch", "load",
 }
 
 // fill sets the flags that are not given to the preset's values, and returns its number of samples; 0: there is no preset.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"time"
 
 	"gorun/internal/experiment"
 	"gorun/internal/guard/guardian"
@@ -23,18 +22,14 @@ import (
 // ProbeCommand is the gorun command that calls RunProbe.
 const ProbeCommand = "numa-probe"
 
-// open returns a sampler that starts a probe for each sample, or one that only watches the load.
+// open returns a sampler that starts a probe for each sample.
 func open(setting experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
-	b := burners{setting: setting}
-	if cells[0].LoadOnly {
-		return &watcher{burners: b, cell: cells[0]}, nil
-	}
 	for _, c := range cells { // a refusal applies to all samples of the cell, and to its load
 		if err := (&placement.Setting{Nice: c.Nice}).Try(); err != nil {
 			return nil, err
 		}
 	}
-	return &prober{burners: b, cells: cells}, nil
+	return &prober{burners: burners{setting: setting}, cells: cells}, nil
 }
 
 // probed is the answer of a probe's process.
@@ -107,57 +102,6 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 
 func (p *prober) Close() error {
 	return errors.Join(p.stop(), release(p.held))
-}
-
-// watcher only watches the load, with one sample per second.
-type watcher struct {
-	burners
-	cell    Cell
-	seconds *time.Ticker // nil before the first sample
-}
-
-// Prepare starts the load.
-func (w *watcher) Prepare(ctx context.Context) ([]result.Warning, error) {
-	return nil, w.burn(ctx, w.cell)
-}
-
-// shortest is the least duration of a sample in seconds, except for the first: a shorter one shows nothing.
-const shortest = 0.5
-
-func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	first := w.seconds == nil
-	if first {
-		w.seconds = time.NewTicker(time.Second)
-	}
-	if err := w.burn(ctx, c); err != nil {
-		return result.Sample{}, err
-	}
-	begun := time.Now()
-	before, err := w.begin()
-	if err != nil {
-		return result.Sample{}, err
-	}
-	defer w.abandon()
-	select {
-	case <-w.seconds.C:
-	case <-ctx.Done():
-	}
-	sample := result.Sample{
-		Seconds: time.Since(begun).Seconds(), Placement: result.Placement{
-			Requested: "a burner pinned to each of CPUs " + c.CPUs.String(), Verified: true,
-		},
-	}
-	if ctx.Err() != nil && !first && sample.Seconds < shortest {
-		return sample, ctx.Err()
-	}
-	return sample, w.addTo(&sample, before)
-}
-
-func (w *watcher) Close() error {
-	if w.seconds != nil {
-		w.seconds.Stop()
-	}
-	return w.stop()
 }
 
 // burners is the load of the current cell: a burner on each of its CPUs.
@@ -234,12 +178,10 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 	b.monitor = nil
 	s.Placement.Add(checked, mismatches)
 	loads := b.group.Achieved(before, after)
-	shares := map[int]float64{} // part of the time that the probe was on each CPU
-	v, probed := result.Typed[Figures](s)
-	if probed {
-		for cpu, part := range v.CPUShare {
-			shares[cpu] = part * min(1, s.CPUSeconds()/loads[0].Seconds)
-		}
+	shares := map[int]float64{}      // part of the time that the probe was on each CPU
+	v, _ := result.Typed[Figures](s) // every probe has them
+	for cpu, part := range v.CPUShare {
+		shares[cpu] = part * min(1, s.CPUSeconds()/loads[0].Seconds)
 	}
 	if ended := b.group.Ended(); ended || len(mismatches) > 0 {
 		if err := b.stop(); ended && err != nil { // the error names the burner and its end
@@ -255,10 +197,6 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 	}
 	for _, reason := range load.Deviations(loads, shares) {
 		s.Doubt(result.Suspect, "%s", reason)
-	}
-	if !probed {
-		s.Values = result.FiguresOf(&loadFigures{Load: &had})
-		return nil
 	}
 	loaded := *v
 	loaded.Load = &had
