@@ -105,7 +105,7 @@ func batteryText() string {
 func runFleetNode(ctx context.Context, o *visitOptions) error {
 	name, _ := os.Hostname()
 	v := fleet.Visitor{
-		Root: o.env.Root, Tool: o.env.Tool, Experiments: rows, Dir: o.dir, Node: cmp.Or(o.node, name), Budget: o.budget,
+		Root: o.env.Root, Tool: o.env.Tool, Dir: o.dir, Node: cmp.Or(o.node, name), Budget: o.budget,
 		Seed: o.seed, Now: o.env.Now,
 	}
 	if err := fleet.CheckNode(v.Node); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/files/input"
-	"gorun/internal/judge/journal"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
 )
@@ -70,7 +70,7 @@ func longJournal(tb testing.TB, samples int) string {
 	run.Matrix.Rounds = rounds
 	var text []byte // journal.Writer would wait for the disk 10,000 times
 	add := func(line result.Line) {
-		sealed, err := journal.Marshal(line)
+		sealed, err := jsonl.Marshal(line)
 		require.NoError(tb, err)
 		text = append(text, sealed...)
 	}

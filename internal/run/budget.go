@@ -14,6 +14,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/take"
 )
 
 // errCut is the reason why a sample that the budget cut short is not judged.
@@ -41,7 +42,7 @@ func (d *driver) endless() error {
 	if !d.options.budgeted {
 		budget = fmt.Sprintf("the default budget, %v", d.options.budget)
 	}
-	return hint.Usage(hint.With(fmt.Errorf("%w within %s", errEndless, budget),
+	return hint.Usage(hint.With(fmt.Errorf("%w within %s", take.ErrEndless, budget),
 		"if it ends by itself, "+d.enoughFor(d.options.budget.Seconds()*d.round())+"; if it does not, have each execution ended by --timeout, or see gorun help server"))
 }
 
@@ -59,7 +60,7 @@ func (d *driver) ended(ctx, cut context.Context, what, remedy string, err error)
 			remedy = d.enoughForVerdict(unfinished.Whole.Seconds(), unfinished.Each.Seconds())
 		}
 		return hint.Usage(hint.With(fmt.Errorf("--budget %v %s", d.options.budget, unfinished.What), remedy))
-	case errors.Is(err, errEndless), cut.Err() != nil && d.taker.cut && !d.taker.ends:
+	case errors.Is(err, take.ErrEndless), cut.Err() != nil && d.taker.Endless():
 		return d.endless()
 	case cut.Err() != nil:
 		return hint.Usage(hint.With(fmt.Errorf("--budget %v ended during %s", d.options.budget, what), remedy))
@@ -145,7 +146,7 @@ func (d *driver) heldRound() error {
 	switch {
 	case !judged || !d.options.budgeted || d.session.run.Partial || b.Rounds() > 0 || b.Done():
 		return nil
-	case d.taker.cut && !d.taker.ends:
+	case d.taker.Endless():
 		return d.endless()
 	}
 	taken, elapsed := float64(b.Taken()), d.elapsed()

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/kernel/sysfs"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
+	"gorun/internal/sample/take"
 	"gorun/internal/start/child"
 )
 
@@ -61,21 +62,21 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		return a, err
 	}
 	if r.Threads > 0 {
-		allowThreads(r.Threads) // the parent made sure that the kernel allows them
+		take.AllowThreads(r.Threads) // the parent made sure that the kernel allows them
 	}
-	restore, err := confine(r.CPUs, r.Inherited, r.GOMAXPROCS)
+	restore, err := take.Confine(r.CPUs, r.Inherited, r.GOMAXPROCS)
 	if err != nil {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	watcher, warnings := measure.OpenWatcher(sysfs.Live(), r.CPUs, r.Threads)
 	defer func() { err = errors.Join(err, watcher.Close()) }()
-	t := taker{cells: []experiment.Cell[any]{{Do: do}}, watcher: watcher}
-	if t.Sampler, err = x.Open(experiment.Environment{Environ: os.Environ(), Seed: r.Seed}, []any{do}); err != nil {
+	t := take.Taker{Cells: []any{do}, Watcher: watcher}
+	if t.Sampler, err = x.Open(experiment.Environment{Environ: os.Environ(), Seed: r.Seed}, t.Cells); err != nil {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	prepared, err := t.prepare(ctx)
+	prepared, err := t.Prepare(ctx)
 	if err != nil {
 		return a, err
 	}
@@ -83,7 +84,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	// The canary shows how fast the CPU was before the cell's own work, which leaves threads and garbage behind.
 	canary := measure.Canary()
 	for range r.Warmup.Executions {
-		if err := t.warmUp(ctx, r.Warmup.Seconds); err != nil {
+		if err := t.WarmUp(ctx, 0, r.Warmup.Seconds); err != nil {
 			return a, err
 		}
 	}
@@ -92,7 +93,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		if r.Budget > 0 && i > 0 && time.Since(begun).Seconds() >= r.Budget {
 			break
 		}
-		sample, err := t.take(ctx, 0)
+		sample, err := t.Take(ctx, 0)
 		if ctx.Err() != nil {
 			return a, ctx.Err()
 		}
@@ -107,23 +108,6 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	return a, nil
 }
 
-// warmUp executes the child's cell once, and cuts it after this time; 0: no limit.
-func (t *taker) warmUp(ctx context.Context, seconds float64) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	cut, cancel := context.WithCancel(ctx)
-	if seconds > 0 {
-		cut, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
-	}
-	defer cancel()
-	_, err := t.Sample(cut, t.cells[0].Do)
-	if ctx.Err() == nil && cut.Err() != nil {
-		return nil // an error, if any, comes from the cut
-	}
-	return err
-}
-
 // ask makes a fresh child sample a cell.
 func (d *driver) ask(
 	ctx context.Context, cell, samples int, warmup matrix.Warmup, budget time.Duration,
@@ -131,7 +115,7 @@ func (d *driver) ask(
 	need := &d.needs[cell]
 	if !need.checked {
 		var warnings []result.Warning
-		warnings, need.refusal = enough(d.env, need.Resources)
+		warnings, need.refusal = take.Enough(d.env.Root, need.Resources)
 		need.checked = true
 		warn(d.session.run, warnings)
 	}
@@ -198,7 +182,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		return 0, nil
 	}
 	cannot := func(err error) error {
-		if err == nil || errors.Is(err, errEndless) {
+		if err == nil || errors.Is(err, take.ErrEndless) {
 			return err
 		}
 		return noBaseline(err)
@@ -261,7 +245,7 @@ func spoilt(s result.Sample) error {
 // retry calls try until it succeeds, at most as often as a cell is tried before it is given up.
 func retry(ctx context.Context, try func() error) (err error) {
 	for range matrix.GivenUpAfter {
-		if err = try(); err == nil || ctx.Err() != nil || errors.Is(err, errEndless) {
+		if err = try(); err == nil || ctx.Err() != nil || errors.Is(err, take.ErrEndless) {
 			return err
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
+	"gorun/internal/sample/take"
 )
 
 // driver executes a plan.
@@ -29,7 +30,7 @@ type driver struct {
 	order   matrix.Sequence
 	// takeSample takes one sample of a cell. An error makes the sample invalid.
 	takeSample func(ctx context.Context, cell int) (result.Sample, error)
-	taker      taker        // of this process; it has no sampler if the plan is fresh
+	taker      take.Taker   // of this process; it has no sampler if the plan is fresh
 	running    atomic.Int64 // the cell that is being sampled
 	sampled    []int        // the cell of each sample
 	had        cpuset.Set   // CPUs of the run that this process could use when it began
@@ -94,7 +95,7 @@ func (d *driver) settle(ctx context.Context) (err error) {
 	run := d.session.run
 	here := d.x.Place == experiment.Here && !d.fresh
 	if here {
-		restore, err := confine(d.cpus, d.machine.Allowed(), d.resources.GOMAXPROCS)
+		restore, err := take.Confine(d.cpus, d.machine.Allowed(), d.resources.GOMAXPROCS)
 		if err != nil {
 			return err
 		}
@@ -117,11 +118,11 @@ func (d *driver) settle(ctx context.Context) (err error) {
 	}
 	var warnings []result.Warning
 	if here {
-		d.taker.watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
+		d.taker.Watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
 	} else {
-		d.taker.watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
+		d.taker.Watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
 	}
-	d.onClose(d.taker.watcher.Close)
+	d.onClose(d.taker.Watcher.Close)
 	run.Warnings = append(run.Warnings, warnings...)
 	return nil
 }
@@ -170,7 +171,7 @@ func (d *driver) ready(ctx context.Context) error {
 	if d.fresh {
 		return nil
 	}
-	warnings, err := d.taker.prepare(ctx)
+	warnings, err := d.taker.Prepare(ctx)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (d *driver) takeHere(ctx context.Context, cell int) (sample result.Sample, 
 		dropped = max(0, d.session.run.Matrix.Warmup)
 	}
 	for executed := 0; err == nil && executed <= dropped; executed++ {
-		sample, err = d.taker.take(ctx, cell)
+		sample, err = d.taker.Take(ctx, cell)
 	}
 	return sample, err
 }
@@ -236,7 +237,7 @@ func (d *driver) sample(ctx context.Context) error {
 		if experiment.IsOver(err) {
 			return nil
 		}
-		if errors.Is(err, errEndless) {
+		if errors.Is(err, take.ErrEndless) {
 			return d.endless()
 		}
 		if err != nil && d.passed {

@@ -18,7 +18,11 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/sysfs"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
+	"gorun/internal/sample/take"
 )
 
 // testRun is a driver of a fake experiment, whose clock advances by the duration of each sample.
@@ -708,8 +712,9 @@ func (unending) Sample(ctx context.Context, _ any) (result.Sample, error) {
 // The default budget ends the first execution of the user's command, and a --timeout is the user's own limit.
 func TestEndless(t *testing.T) {
 	r := newTestRun(t, matrix.RandomBlocks, 2, Options{budget: time.Millisecond, given: func(string) bool { return false }})
-	r.taker = taker{Sampler: unending{}, cells: r.cells, words: true, limit: r.options.limit()}
-	r.takeSample = r.taker.execute
+	watcher, _ := measure.OpenOutside(sysfs.Live(), cpuset.Of(0))
+	r.taker = take.Taker{Sampler: unending{}, Watcher: watcher, Cells: r.cellContents(), Command: true, Limit: r.options.limit()}
+	r.takeSample = r.taker.Take
 	err := r.sample(t.Context())
 	require.EqualError(t, err, "the command did not end within the default budget, 1ms")
 	assert.True(t, hint.IsUsage(err))

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/judge/matrix"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/take"
 	"gorun/internal/show/chart"
 	"gorun/internal/show/term"
 )
@@ -20,7 +21,7 @@ import (
 // check returns an error if this process may not have the threads or the memory that it needs, or outputs are the same file.
 func (d *driver) check(context.Context) error {
 	if !d.fresh { // otherwise each child is checked
-		warnings, err := enough(d.env, d.resources)
+		warnings, err := take.Enough(d.env.Root, d.resources)
 		if err != nil {
 			return err
 		}
@@ -65,11 +66,12 @@ func (d *driver) open(ctx context.Context) (err error) {
 	if d.fresh {
 		d.takeSample = d.sampleInChild
 	} else {
-		if d.taker.Sampler, err = d.x.Open(d.setting(ctx), d.cellContents()); err != nil {
+		d.taker.Cells = d.cellContents()
+		if d.taker.Sampler, err = d.x.Open(d.setting(ctx), d.taker.Cells); err != nil {
 			return err
 		}
 		d.onClose(d.taker.Close)
-		d.taker.units, d.taker.cells, d.taker.words, d.taker.limit = d.units, d.cells, d.x.TakesCommand, d.options.limit()
+		d.taker.Units, d.taker.Command, d.taker.Limit = d.units, d.x.TakesCommand, d.options.limit()
 		d.takeSample = d.takeHere
 		if run := d.session.run; d.design && run.Host.ASLR == result.NoASLR {
 			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {
@@ -185,7 +187,7 @@ func (d *driver) newSequence() (matrix.Sequence, error) {
 	}
 	run.Matrix.Budget = s.Budget
 	for _, s := range run.Samples {
-		d.taker.ends = d.taker.ends || !s.Partial
+		d.taker.Ends = d.taker.Ends || !s.Partial
 		d.state.add(s)
 	}
 	judging := d.resumed.Judging

@@ -16,6 +16,7 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/files/input"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 	"gorun/internal/show/term"
@@ -235,7 +236,7 @@ func TestReadRun(t *testing.T) {
 // A line has no character that acts, and its values come back as they were.
 func TestHostileLine(t *testing.T) {
 	name := "a\x1b[31m\u009b\u2028\u202e\u007f\n"
-	line, err := Marshal(result.Line{Header: &result.Run{Schema: result.Schema, Experiment: name}})
+	line, err := jsonl.Marshal(result.Line{Header: &result.Run{Schema: result.Schema, Experiment: name}})
 	require.NoError(t, err)
 	assert.False(t, strings.ContainsFunc(strings.TrimSuffix(string(line), "\n"), hint.Acts), "%q", line)
 	assert.Equal(t, name, reads(t, line).Run.Experiment)

@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/files/input"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
@@ -132,51 +133,27 @@ func (o *outline) read(r io.Reader) error {
 	if err := another(in); err != nil {
 		return err
 	}
-	var broken error // of the line before
-	for number := 1; ; number++ {
-		text, err := input.ReadLine(in) // without its end: the last line, which may be empty
-		if errors.Is(err, input.ErrLongLine) {
-			return hint.With(fmt.Errorf("line %d %w", number, err), noJournal)
-		}
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if len(text) == 0 {
-			break
-		}
-		if broken != nil {
-			return broken
-		}
-		if err == io.EOF {
-			o.torn = true
-			break
-		}
-		line := text[:len(text)-1]
-		err = verify(line)
-		if err != nil && !(errors.Is(err, errNoChecksum) && json.Valid(line)) {
-			broken = fmt.Errorf("line %d is broken: %w", number, err)
-			continue
-		}
-		if err = o.add(line, err); err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-		o.whole += int64(len(text))
-	}
-	if o.lines == nil {
+	end, err := jsonl.Read(in, o.add)
+	switch {
+	case errors.Is(err, input.ErrLongLine):
+		return hint.With(err, noJournal)
+	case err != nil:
+		return err
+	case o.lines == nil:
 		err := errors.New("it contains no complete line of a journal")
-		if broken != nil {
-			err = fmt.Errorf("%w: %w", err, broken)
+		if end.Broken != nil {
+			err = fmt.Errorf("%w: %w", err, end.Broken)
 		}
 		return hint.With(err, noJournal)
 	}
-	o.torn = o.torn || broken != nil
+	o.whole, o.torn = end.Whole, end.Torn
 	return nil
 }
 
-// add adds the next line. unverified is the error of its checksum. A run that is resumed after a footer writes another when it
+// add adds the next line. unsealed is an error if it has no checksum. A run that is resumed after a footer writes another when it
 // has taken samples.
-func (o *outline) add(text []byte, unverified error) error {
-	line, err := decode(text, unverified)
+func (o *outline) add(_ int, text []byte, unsealed error) error {
+	line, err := decode(text, unsealed)
 	if err != nil {
 		return err
 	}
@@ -210,8 +187,8 @@ func (o *outline) add(text []byte, unverified error) error {
 	return nil
 }
 
-// decode reads the JSON of a line whose checksum gave an error or nil.
-func decode(text []byte, unverified error) (line result.Line, err error) {
+// decode reads the JSON of a line. unsealed is an error if it has no checksum.
+func decode(text []byte, unsealed error) (line result.Line, err error) {
 	err = json.Unmarshal(text, &line)
 	if line.Header != nil { // before the errors: another schema may have other types and no checksum
 		if err := checkSchema(line.Header); err != nil {
@@ -225,8 +202,8 @@ func decode(text []byte, unverified error) (line result.Line, err error) {
 		}
 	}
 	switch {
-	case unverified != nil:
-		err = unverified
+	case unsealed != nil:
+		err = unsealed
 	case err != nil:
 		err = inWords(err)
 	case kinds != 1:

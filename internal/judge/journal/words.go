@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/record/result"
 )
 
@@ -43,7 +44,7 @@ func another(in *bufio.Reader) error {
 		is = "it is a JSON list"
 	case bytes.HasSuffix(line, []byte("}\r")):
 		is, way = "its lines end in CR LF", "another program saved it: "+asWritten
-	case checksum().Match(line), bytes.HasPrefix(head, []byte(headerStart)), strings.HasPrefix(headerStart, string(head)):
+	case jsonl.Sealed(line), bytes.HasPrefix(head, []byte(headerStart)), strings.HasPrefix(headerStart, string(head)):
 		return nil // or a broken line, which has its own error
 	case bytes.HasPrefix(head, []byte(`{"sample":`)), bytes.HasPrefix(head, []byte(`{"footer":`)):
 		return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/record/result"
 )
 
@@ -94,7 +95,7 @@ func (w *Writer) Write(line result.Line) error {
 	if w.failed != nil {
 		return w.failed
 	}
-	text, err := Marshal(line)
+	text, err := jsonl.Marshal(line)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
-	"gorun/internal/judge/journal"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -89,7 +89,7 @@ func judgedAgain(t *testing.T, run *result.Run) *result.Run {
 	}
 	text := ""
 	for _, of := range lines {
-		line, err := journal.Marshal(of)
+		line, err := jsonl.Marshal(of)
 		require.NoError(t, err)
 		text += string(line)
 	}

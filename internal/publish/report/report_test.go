@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/files/input"
-	"gorun/internal/judge/journal"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/record/result"
 	"gorun/internal/show/rendertest"
 )
@@ -79,10 +79,10 @@ func TestSize(t *testing.T) {
 func TestReadOfAnotherDatum(t *testing.T) {
 	run := copyOf(t, "matrix")
 	run.Experiment, run.Matrix.Compared = "latency", "latency_ns"
-	text, err := journal.Marshal(result.Line{Header: run.Header()})
+	text, err := jsonl.Marshal(result.Line{Header: run.Header()})
 	require.NoError(t, err)
 	for i := range run.Samples {
-		line, err := journal.Marshal(result.Line{Sample: &run.Samples[i]})
+		line, err := jsonl.Marshal(result.Line{Sample: &run.Samples[i]})
 		require.NoError(t, err)
 		text = append(text, line...)
 	}

@@ -55,6 +55,17 @@ type Cell struct {
 	MemNode  int           `json:"mem_node"` // of the cache line; firstTouch: the node from which CPU a first touches it
 }
 
+// CellOf returns the cell of a pair of CPUs, by the default method, with a line that the first CPU touches first.
+func CellOf(m *topology.Machine, pair topology.CPUPair) Cell {
+	return Cell{
+		A: pair.A, B: pair.B, NodeA: m.NodeOf(pair.A), NodeB: m.NodeOf(pair.B), Relation: pair.Relation.String(),
+		Method: Methods[0].Name, Each: mostPair, MemNode: firstTouch,
+	}
+}
+
+// Resources returns what the cell needs.
+func (c Cell) Resources() experiment.Resources { return experiment.Resources{Threads: 2} }
+
 // flags are the flags of `gorun c2c`.
 type flags struct {
 	pairs   string
@@ -88,19 +99,16 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Cells = make([]experiment.Cell[Cell], len(plan.Pairs))
 	for i, pair := range plan.Pairs {
 		cpus[pair.A], cpus[pair.B] = true, true
-		a, _ := m.CPU(pair.A) // selected from this machine
-		b, _ := m.CPU(pair.B)
-		if _, found := nodes[a.Node]; !found {
-			if nodes[a.Node], err = memNode(f.memNode, m, a.Node); err != nil {
+		c := CellOf(m.Machine, pair)
+		if _, found := nodes[c.NodeA]; !found {
+			if nodes[c.NodeA], err = memNode(f.memNode, m, c.NodeA); err != nil {
 				return r, hint.Flag("mem-node", f.memNode, err)
 			}
 		}
+		c.Method, c.Each, c.MemNode = f.method, plan.Each, nodes[c.NodeA]
 		list := strconv.Itoa(pair.A) + "," + strconv.Itoa(pair.B)
 		r.Cells[i] = experiment.Cell[Cell]{
-			Do: Cell{
-				A: pair.A, B: pair.B, NodeA: a.Node, NodeB: b.Node, Relation: pair.Relation.String(),
-				Method: f.method, Each: plan.Each, MemNode: nodes[a.Node],
-			},
+			Do:      c,
 			Name:    "--cpus " + list,
 			Flags:   map[string]string{"cpus": list},
 			Running: fmt.Sprintf("CPUs %d and %d", pair.A, pair.B),

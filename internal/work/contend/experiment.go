@@ -54,6 +54,43 @@ type Cell struct {
 	Nodes   map[int]int       `json:"nodes"` // of the CPUs of all rows
 }
 
+// Together returns the cell in which all CPUs repeat an operation at the same time, on one word on the first node with memory.
+func Together(m experiment.Machine, op string, lasting time.Duration) (c Cell, err error) {
+	of, err := lookupOp(op)
+	if err != nil {
+		return c, err
+	}
+	o := Sweep{Ops: []Op{of}, Load: Loads[0], DistBytes: []int{0}, Variant: bestVariant()}
+	if o.Nodes, err = nodesOf(m.Machine, m.CPUs, ""); err != nil {
+		return c, err
+	}
+	if o.MemNodes, err = parseMemNodes("", m.Machine, o.Nodes); err != nil {
+		return c, err
+	}
+	rows := Rows(o)
+	if len(rows) == 0 {
+		return c, errors.New("no node has memory")
+	}
+	return cellsOf(m, rows, Timing{Time: lasting, Window: defaultWindow}, o.Variant)[0], nil
+}
+
+// cellsOf returns the cells of rows.
+func cellsOf(m experiment.Machine, rows []result.ContendRow, timing Timing, variant string) []Cell {
+	nodes := map[int]int{} // of the CPUs that run
+	cells := make([]Cell, len(rows))
+	for i, row := range rows {
+		cpus, _ := cpuset.Parse(row.CPUList) // formatted by Rows
+		for cpu := range cpus.All() {
+			nodes[cpu] = m.NodeOf(cpu)
+		}
+		cells[i] = Cell{Row: row, Timing: timing, Variant: variant, Nodes: nodes}
+	}
+	return cells
+}
+
+// Resources returns what the rows of the cell's plan need.
+func (c Cell) Resources() experiment.Resources { return experiment.Resources{Threads: len(c.Nodes)} }
+
 // flags are the flags of `gorun contend`.
 type flags struct {
 	op              string
@@ -169,24 +206,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, err
 	}
 	timing := Timing{Count: f.count, Time: f.time, Window: f.window}
-	nodes := map[int]int{} // of the CPUs that run
 	var ops, memNodes, distances []string
 	note := func(list *[]string, value any) {
 		if word := fmt.Sprint(value); !slices.Contains(*list, word) {
 			*list = append(*list, word)
 		}
 	}
-	for _, row := range rows {
-		cpus, _ := cpuset.Parse(row.CPUList) // formatted by Rows
-		for cpu := range cpus.All() {
-			c, _ := m.CPU(cpu)
-			nodes[cpu] = c.Node
-		}
+	for _, c := range cellsOf(m, rows, timing, o.Variant) {
+		row := c.Row
+		r.Resources = c.Resources()
 		note(&ops, row.Op)
 		note(&memNodes, row.MemNode)
 		note(&distances, row.DistBytes)
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
-			Do:   Cell{Row: row, Timing: timing, Variant: o.Variant, Nodes: nodes},
+			Do:   c,
 			Name: fmt.Sprintf("--rows %d", row.Row), Flags: map[string]string{"rows": strconv.Itoa(row.Row)},
 			Running: row.Op + " on CPUs " + row.CPUList,
 		})
@@ -201,7 +234,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Spec = s
 	r.Placement = "a thread pinned to each CPU of the row"
-	r.Resources.Threads = len(nodes)
 	r.Plan = func(p *result.Plan) { p.ContendRows = rows }
 	return r, nil
 }

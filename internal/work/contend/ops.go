@@ -187,16 +187,19 @@ func parseOps(list string) ([]Op, error) {
 	if list == All {
 		return slices.DeleteFunc(slices.Clone(Ops[:]), func(o Op) bool { return o.Instruction(runtime.GOARCH, "") == "" }), nil
 	}
-	return catalog.ParseList(list, func(name string) (Op, error) {
-		op, err := catalog.Find(Ops[:], "operation", name)
-		switch {
-		case err != nil:
-			return op, hint.With(fmt.Errorf("unknown operation %q: there are %s, %s", name, All, catalog.List(Ops[:])), hint.Of(err))
-		case op.Instruction(runtime.GOARCH, "") == "":
-			return op, fmt.Errorf("%s: not on this architecture (%s): %w", name, runtime.GOARCH, errors.ErrUnsupported)
-		}
-		return op, nil
-	})
+	return catalog.ParseList(list, lookupOp)
+}
+
+// lookupOp returns the operation of that name, which this architecture has.
+func lookupOp(name string) (Op, error) {
+	op, err := catalog.Find(Ops[:], "operation", name)
+	switch {
+	case err != nil:
+		return op, hint.With(fmt.Errorf("unknown operation %q: there are %s, %s", name, All, catalog.List(Ops[:])), hint.Of(err))
+	case op.Instruction(runtime.GOARCH, "") == "":
+		return op, fmt.Errorf("%s: not on this architecture (%s): %w", name, runtime.GOARCH, errors.ErrUnsupported)
+	}
+	return op, nil
 }
 
 // parseVariant returns a variant that this architecture has.

@@ -4,86 +4,124 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
+	"gorun/internal/work/c2c"
+	"gorun/internal/work/contend"
+	"gorun/internal/work/memory"
+	"gorun/internal/work/primes"
 )
 
 // batteryRow is a row of the battery. It gives one measure or several, each of which looks at some parts of the machine.
 type batteryRow struct {
-	name    string // of its measures: their prefix, if there are several
-	title   string // for people
-	meaning string
-	unit    column.Unit
-	rate    bool         // more is better
-	compute *computation // nil: an experiment measures it
-	// The experiment, its flags, and the column that is read.
-	experiment string
-	flags      []string
-	column     string
+	name       string // of its measures: their prefix, if there are several
+	title      string // for people
+	meaning    string
+	unit       column.Unit
+	rate       bool // more is better
+	experiment experiment.Experiment
+	column     string // the figure of a part; "": the time of the worker on its CPU, and a sample measures all parts
+	// cell returns what the experiment does to measure a part, whose CPUs the machine's share is.
+	cell func(m experiment.Machine, p part) (work, error)
 	// split returns the parts of a machine, given the CPUs of the visit.
 	split func(m *topology.Machine, cpus cpuset.Set) []part
 }
+
+// work is what a cell does.
+type work interface{ Resources() experiment.Resources }
 
 // part is a part of the machine that a measure looks at.
 type part struct {
 	suffix string // of the measure's name and title; "": there is one measure
 	words  string // "node 0"; "": the machine
 	cpus   cpuset.Set
-	flags  []string // in addition to those of the row
-	lack   string   // why this machine does not have the part
+	to     int    // the node of the memory, if it is another one
+	lack   string // why this machine does not have the part
 }
 
 // battery has all measures: to add one, add a row. All figures of a measure are of the same work on machines of the same hardware.
 var battery = [...]batteryRow{
 	{
 		name: "compute-one", title: "one CPU computes", meaning: "The time in which one CPU, while the others are idle, counts the primes up to 8,000.",
-		unit:    column.Seconds,
-		compute: &computation{repeats: 1}, split: eachCPU,
+		unit:       column.Seconds,
+		experiment: primes.Experiment, cell: compute(1, false), split: eachCPU,
 	},
 	{
 		name: "compute-all", title: "all CPUs compute", meaning: "The time in which a CPU counts the primes up to 8,000 eight times, while all others do.",
-		unit:    column.Seconds,
-		compute: &computation{repeats: 8, together: true}, split: eachCPU,
+		unit:       column.Seconds,
+		experiment: primes.Experiment, cell: compute(8, true), split: eachCPU,
 	},
 	{
 		name: "latency", title: "latency of memory", meaning: "The time of a read of a node's memory that depends on the one before, by a CPU of the node.",
 		unit:       column.Nanoseconds,
-		experiment: "memory", flags: []string{"--loaded", "--pauses", "none", "--accesses", "262144"}, column: "latency_ns", split: firstOfEachNode,
+		experiment: memory.Experiment, column: "latency_ns", split: firstOfEachNode,
+		cell: func(m experiment.Machine, p part) (work, error) {
+			return timedReads.Complete(m, memory.Timed(p.cpus), p.cpus), nil
+		},
 	},
 	{
 		name: "loaded-latency", title: "latency under load", meaning: "The same time while all other CPUs of the node read.",
 		unit:       column.Nanoseconds,
-		experiment: "memory", flags: []string{"--loaded", "--pauses", "0", "--accesses", "262144"}, column: "latency_ns", split: eachNode(2),
+		experiment: memory.Experiment, column: "latency_ns", split: eachNode(2),
+		cell: func(m experiment.Machine, p part) (work, error) {
+			return timedReads.Complete(m, memory.Loaded(p.cpus, 0), p.cpus), nil
+		},
 	},
 	{
 		name: "bandwidth", title: "bandwidth of memory", meaning: "The bytes that all CPUs together read and write in a second, by triad with non-temporal stores.",
 		unit: column.BytesPerSecond, rate: true,
-		experiment: "memory", flags: []string{"--op", "triad", "--stores", "nontemporal", "--on", "all"}, column: "bytes_per_second", split: whole,
+		experiment: memory.Experiment, column: "bytes_per_second", split: whole,
+		cell: func(m experiment.Machine, p part) (work, error) {
+			triad := memory.Cell{Op: "triad", Nontemporal: true, On: memory.AllCPUs, CPUs: p.cpus.List(), Chase: memory.NoCPU, MemNode: memory.Local}
+			return memory.Defaults.Complete(m, triad, p.cpus), nil
+		},
 	},
 	{
 		name: "node-to-node", title: "bandwidth at distance", meaning: "The bytes that all CPUs of a node read from another node in a second.",
 		unit: column.BytesPerSecond, rate: true,
-		experiment: "memory", flags: []string{"--op", "read", "--on", "all", "--time", "50ms"}, column: "bytes_per_second", split: eachPairOfNodes,
+		experiment: memory.Experiment, column: "bytes_per_second", split: eachPairOfNodes,
+		cell: func(m experiment.Machine, p part) (work, error) {
+			options := memory.Defaults
+			options.Time = shortTime
+			read := memory.Cell{Op: "read", On: memory.AllCPUs, CPUs: p.cpus.List(), Chase: memory.NoCPU, MemNode: p.to}
+			return options.Complete(m, read, p.cpus), nil
+		},
 	},
 	{
 		name: "c2c", title: "cache line", meaning: "The time that a cache line takes from one CPU to another of this relation.",
 		unit:       column.Nanoseconds,
-		experiment: "c2c", flags: []string{"--pairs", "all"}, column: "ns", split: eachRelation,
+		experiment: c2c.Experiment, column: "ns", split: eachRelation,
+		cell: func(m experiment.Machine, p part) (work, error) {
+			a, b := p.cpus.First(), p.cpus.Last()
+			return c2c.CellOf(m.Machine, topology.CPUPair{A: a, B: b, Relation: m.Relation(a, b)}), nil
+		},
 	},
 	{
 		name: "fetch-and-add", title: "fetch-and-add on one word", meaning: "The time of an atomic addition while all CPUs add to the same word.",
 		unit:       column.Nanoseconds,
-		experiment: "contend", flags: []string{"--op", "xadd", "--time", "50ms"}, column: "ns_per_op", split: whole,
+		experiment: contend.Experiment, column: "ns_per_op", split: whole,
+		cell: func(m experiment.Machine, _ part) (work, error) { return contend.Together(m, "xadd", shortTime) },
 	},
+}
+
+// shortTime is how long a sample lasts of measures that need many, or whose figure needs no more.
+const shortTime = 50 * time.Millisecond
+
+// timedReads are the options of the measures of latency: a quarter of the reads of `gorun memory`.
+var timedReads = memory.Options{Pages: memory.Defaults.Pages, Time: memory.Defaults.Time, Accesses: memory.Defaults.Accesses / 4}
+
+// compute returns the cell in which each CPU counts primes this many times.
+func compute(times int, together bool) func(experiment.Machine, part) (work, error) {
+	return func(m experiment.Machine, _ part) (work, error) { return primes.EachCPU(m, times, together), nil }
 }
 
 func whole(_ *topology.Machine, cpus cpuset.Set) []part { return []part{{cpus: cpus}} }
@@ -128,7 +166,7 @@ func eachPairOfNodes(m *topology.Machine, cpus cpuset.Set) (parts []part) {
 			if from == to {
 				continue
 			}
-			p := part{words: fmt.Sprintf("node %d to %d", from, to), cpus: m.NodeCPUs(from).Intersect(cpus), flags: []string{"--mem", strconv.Itoa(to)}}
+			p := part{words: fmt.Sprintf("node %d to %d", from, to), cpus: m.NodeCPUs(from).Intersect(cpus), to: to}
 			if distance, known := m.Distance(from, to); known {
 				p.suffix = strconv.Itoa(distance)
 			}
@@ -222,7 +260,7 @@ func measuresOf(m *topology.Machine, cpus cpuset.Set) (all []planned) {
 // one that is slow the others may leave no time for them. Two measures are in the same order on all machines that have both.
 func shuffle(all []planned, seed uint64) {
 	rank := func(m planned) uint64 {
-		if m.compute != nil {
+		if m.atOnce() {
 			return 0
 		}
 		hash := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), m.name...))
@@ -234,29 +272,49 @@ func shuffle(all []planned, seed uint64) {
 // workSeed is that of the work, such as the order of reads, which is the same in every visit.
 const workSeed = 1
 
-// resolve returns the cells of a measure, one for each part, and what the greatest needs.
-func (m planned) resolve(x experiment.Experiment, machine experiment.Machine) (cells []any, needs experiment.Resources, err error) {
+// atOnce reports whether a sample measures all parts, each by a worker; otherwise each part has a cell.
+func (m planned) atOnce() bool { return m.column == "" }
+
+// cpus returns the CPUs of a cell.
+func (m planned) cpus(cell int) (cpus cpuset.Set) {
+	if !m.atOnce() {
+		return m.parts[cell].cpus
+	}
 	for _, p := range m.parts {
-		flags, set := x.New(), experiment.NewFlagSet(x.Name)
-		flags.Register(set)
-		if err := set.Parse(slices.Concat(m.flags, p.flags)); err != nil {
+		cpus = cpus.Union(p.cpus)
+	}
+	return cpus
+}
+
+// cells returns the cells of a measure, and what the greatest needs.
+func (m planned) cells(machine *topology.Machine) (cells []any, needs experiment.Resources, err error) {
+	parts := m.parts
+	if m.atOnce() {
+		parts = parts[:1]
+	}
+	for i, p := range parts {
+		cell, err := m.cell(experiment.Machine{Machine: machine, CPUs: m.cpus(i), Seed: workSeed}, p)
+		if err != nil {
 			return nil, needs, err
 		}
-		if err := experiment.Validate(flags); err != nil {
-			return nil, needs, err
-		}
-		machine.CPUs, machine.Given, machine.Seed = p.cpus, set.Changed, workSeed
-		r, err := flags.Resolve(machine)
-		switch {
-		case err != nil:
-			return nil, needs, err
-		case len(r.Cells) != 1:
-			return nil, needs, fmt.Errorf("%s has %d cells for %s instead of one", x.Name, len(r.Cells), cmp.Or(p.words, "the machine"))
-		case r.Cells[0].Unavailable != "":
-			return nil, needs, errors.New(r.Cells[0].Unavailable)
-		}
-		cells = append(cells, r.Cells[0].Do)
-		needs.Threads, needs.Bytes = max(needs.Threads, r.Resources.Threads), max(needs.Bytes, r.Resources.Bytes)
+		cells = append(cells, cell)
+		need := cell.Resources()
+		needs.Threads, needs.Bytes = max(needs.Threads, need.Threads), max(needs.Bytes, need.Bytes)
 	}
 	return cells, needs, nil
+}
+
+// figures returns the figures of a sample of a cell, by part. A part that computed wrongly has none.
+func (m planned) figures(s *result.Sample, cell int) map[int]float64 {
+	figures := map[int]float64{}
+	if !m.atOnce() {
+		if figure, known := m.experiment.Columns.Get(m.column).Number(s); known {
+			figures[cell] = figure
+		}
+		return figures
+	}
+	for _, w := range s.WorkersDetail {
+		figures[w.Worker] = w.Seconds
+	}
+	return figures
 }

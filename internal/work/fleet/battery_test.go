@@ -9,13 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/dev/tests/hosts"
-	"gorun/internal/experiment"
-	"gorun/internal/work/c2c"
-	"gorun/internal/work/contend"
-	"gorun/internal/work/memory"
 )
-
-var experiments = []experiment.Experiment{memory.Experiment, c2c.Experiment, contend.Experiment}
 
 // Every captured machine has each measure, with a cell for each part, or says why it has not.
 func TestBatteryOnEveryMachine(t *testing.T) {
@@ -25,15 +19,19 @@ func TestBatteryOnEveryMachine(t *testing.T) {
 			assert.False(t, seen[planned.name], "%s: %s twice", name, planned.name)
 			seen[planned.name] = true
 			assert.NotEqual(t, planned.name, titleOf(planned.name))
-			if planned.compute != nil || planned.lack != "" {
+			if planned.lack != "" {
 				continue
 			}
-			x, err := experiment.Find(experiments, planned.experiment)
-			require.NoError(t, err)
-			cells, needs, err := planned.resolve(x, experiment.Machine{Machine: m})
+			cells, needs, err := planned.cells(m)
 			require.NoError(t, err, "%s: %s", name, planned.name)
-			assert.Len(t, cells, len(planned.parts))
 			assert.Positive(t, needs.Threads)
+			if planned.atOnce() {
+				assert.Len(t, cells, 1)
+				assert.Equal(t, m.Allowed(), planned.cpus(0))
+				continue
+			}
+			assert.Len(t, cells, len(planned.parts))
+			x := planned.experiment
 			column, has := x.Columns.Find(planned.column)
 			require.True(t, has, planned.column)
 			assert.Equal(t, planned.unit, column.Unit, planned.name)

@@ -15,31 +15,28 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
 	"gorun/internal/experiment"
-	"gorun/internal/kernel/cpuset"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
-	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 	"gorun/internal/sample/measure"
+	"gorun/internal/sample/take"
 	"gorun/internal/show/term"
 	"gorun/internal/show/view"
 )
 
 // Visitor visits this machine.
 type Visitor struct {
-	Root        fs.FS // rooted at /
-	Machine     *topology.Machine
-	Host        result.Host
-	Tool        result.Tool
-	Settings    map[string]string
-	Experiments []experiment.Experiment
-	Dir, Node   string
-	Budget      time.Duration
-	Seed        uint64
-	Now         func() time.Time
-	Begins      func(measure string) // is called before each measure; nil: nothing is
+	Root      fs.FS // rooted at /
+	Machine   *topology.Machine
+	Host      result.Host
+	Tool      result.Tool
+	Settings  map[string]string
+	Dir, Node string
+	Budget    time.Duration
+	Seed      uint64
+	Now       func() time.Time
+	Begins    func(measure string) // is called before each measure; nil: nothing is
 
 	measures []planned // nil: those of the battery
 }
@@ -116,68 +113,6 @@ func (v *Visitor) Visit(ctx context.Context) (*Visited, error) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// probe takes the samples of a measure.
-type probe struct {
-	cells int
-	cpus  func(cell int) cpuset.Set
-	take  func(ctx context.Context, cell int) (s result.Sample, figures map[int]float64, err error) // figures by part
-	close func() error
-}
-
-// open opens the probe of a measure.
-func (v *Visitor) open(ctx context.Context, m planned) (*probe, error) {
-	var all cpuset.Set
-	for _, p := range m.parts {
-		all = all.Union(p.cpus)
-	}
-	if m.compute != nil {
-		c, err := newComputer(*m.compute, all)
-		if err != nil {
-			return nil, err
-		}
-		return &probe{
-			cells: 1, cpus: func(int) cpuset.Set { return all }, close: func() error { return nil },
-			take: func(ctx context.Context, _ int) (result.Sample, map[int]float64, error) { return c.take(ctx) },
-		}, v.enough(experiment.Resources{Threads: all.Len()})
-	}
-	x, err := experiment.Find(v.Experiments, m.experiment)
-	if err != nil {
-		return nil, err
-	}
-	cells, needs, err := m.resolve(x, experiment.Machine{Machine: v.Machine, Root: v.Root, Live: true})
-	if err := cmp.Or(err, v.enough(needs)); err != nil {
-		return nil, err
-	}
-	sampler, err := x.Open(experiment.Environment{Machine: v.Machine, Seed: workSeed}, cells)
-	if err != nil {
-		return nil, err
-	}
-	if prepares, ok := experiment.Part[experiment.Preparer](sampler); ok {
-		if _, err := prepares.Prepare(ctx); err != nil {
-			return nil, errors.Join(err, sampler.Close())
-		}
-	}
-	read := x.Columns.Get(m.column)
-	return &probe{
-		cells: len(cells), cpus: func(cell int) cpuset.Set { return m.parts[cell].cpus }, close: sampler.Close,
-		take: func(ctx context.Context, cell int) (result.Sample, map[int]float64, error) {
-			s, err := sampler.Sample(ctx, cells[cell])
-			figures := map[int]float64{}
-			if figure, known := read.Number(&s); err == nil && known {
-				figures[cell] = figure
-			}
-			return s, figures, err
-		},
-	}, nil
-}
-
-// enough returns an error if the machine has not what a measure needs.
-func (v *Visitor) enough(r experiment.Resources) error {
-	const runtimeThreads = 8
-	_, err := linux.Enough(v.Root, linux.Need{Threads: r.Threads + runtime.GOMAXPROCS(0) + runtimeThreads, Bytes: float64(r.Bytes)})
-	return err
-}
-
 // findings are those of the samples of a measure.
 type findings struct {
 	figures map[int][]float64 // by part
@@ -202,11 +137,7 @@ func (v *Visitor) take(ctx context.Context, m planned) Line {
 	case m.lack != "":
 		return missing(errors.New(m.lack))
 	}
-	p, err := v.open(ctx, m)
-	if err != nil {
-		return missing(err)
-	}
-	if err = errors.Join(v.sample(ctx, m, p, &found), p.close()); err != nil || ctx.Err() != nil {
+	if err := v.sample(ctx, m, &found); err != nil || ctx.Err() != nil {
 		return missing(err)
 	}
 	of := found.measure(m)
@@ -218,45 +149,54 @@ func (v *Visitor) take(ctx context.Context, m planned) Line {
 }
 
 // sample takes all samples: one of each cell, then the next, so that a short disturbance does not meet all samples of a part.
-func (v *Visitor) sample(ctx context.Context, m planned, p *probe, found *findings) error {
+func (v *Visitor) sample(ctx context.Context, m planned, found *findings) (err error) {
+	taker, err := v.open(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, taker.Close()) }()
 	deadline, _ := ctx.Deadline()
+	cells := len(taker.Cells)
 	var longest time.Duration
-	for n := range samples * p.cells {
-		needs, left := longest*time.Duration(samples*p.cells-n), max(0, time.Until(deadline))
+	for n := range samples * cells {
+		needs, left := longest*time.Duration(samples*cells-n), max(0, time.Until(deadline))
 		if needs > left {
 			return fmt.Errorf("it needs %s more, and %s of the budget are left", units.Duration(needs.Seconds()), units.Duration(left.Seconds()))
 		}
-		begun, cell := time.Now(), n%p.cells
-		s, figures, err := v.watch(ctx, p, cell)
-		if ctx.Err() != nil {
+		begun, cell := time.Now(), n%cells
+		taker.Watcher, _ = measure.OpenWatcher(v.Root, m.cpus(cell), runtime.GOMAXPROCS(0))
+		s, err := taker.Take(ctx, cell)
+		if err = errors.Join(err, taker.Watcher.Close()); ctx.Err() != nil {
 			return ctx.Err()
 		}
 		where := ""
-		if p.cells > 1 {
+		if cells > 1 {
 			where = m.parts[cell].words + ": "
 		}
-		found.add(where, s, figures, err)
+		found.add(where, s, m.figures(&s, cell), err)
 		longest = max(longest, time.Since(begun))
 	}
 	return nil
 }
 
-// watch takes a sample of a cell, and what disturbed it. It ends early if the machine's CPUs change.
-func (v *Visitor) watch(ctx context.Context, p *probe, cell int) (s result.Sample, figures map[int]float64, err error) {
-	watcher, _ := measure.OpenWatcher(v.Root, p.cpus(cell), runtime.GOMAXPROCS(0))
-	defer watcher.Close()
-	cut, cancel := context.WithCancel(ctx)
-	defer cancel()
-	finish := watcher.Watch()
-	machine := placement.WatchMachine(cancel)
-	s, figures, err = p.take(cut, cell)
-	if _, changes := machine.End(); len(changes) > 0 {
-		return s, nil, errors.New(strings.Join(changes, ", "))
+// open opens the taker of a measure, without its watcher: each cell has its own, since it has other CPUs.
+func (v *Visitor) open(ctx context.Context, m planned) (*take.Taker, error) {
+	cells, needs, err := m.cells(v.Machine)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		finish(&s)
+	if _, err := take.Enough(v.Root, needs); err != nil {
+		return nil, err
 	}
-	return s, figures, err
+	sampler, err := m.experiment.Open(experiment.Environment{Machine: v.Machine, Seed: workSeed}, cells)
+	if err != nil {
+		return nil, err
+	}
+	taker := &take.Taker{Sampler: sampler, Cells: cells}
+	if _, err := taker.Prepare(ctx); err != nil {
+		return nil, errors.Join(err, taker.Close())
+	}
+	return taker, nil
 }
 
 // doubtsKept limits the number of doubts of a measure that are kept.

@@ -29,16 +29,10 @@ import (
 // fakeCell is what a part of a fake experiment does.
 type fakeCell struct{ CPU int }
 
+func (fakeCell) Resources() experiment.Resources { return experiment.Resources{Threads: 1} }
+
 type fakeFigures struct {
 	NS float64 `json:"ns" figure:"ns,lower" is:"A time."`
-}
-
-type fakeFlags struct{}
-
-func (fakeFlags) Register(*experiment.FlagSet) {}
-func (fakeFlags) Resolve(m experiment.Machine) (r experiment.Resolution[fakeCell], err error) {
-	r.Cells = []experiment.Cell[fakeCell]{{Do: fakeCell{m.CPUs.First()}}}
-	return r, nil
 }
 
 type fakeSampler func(ctx context.Context, c fakeCell) (result.Sample, error)
@@ -47,19 +41,19 @@ func (f fakeSampler) Sample(ctx context.Context, c fakeCell) (result.Sample, err
 func (fakeSampler) Close() error                                                    { return nil }
 
 // fake returns a measure of an experiment that samples in this way, and has the given CPUs as parts.
-func fake(name string, cpus []int, sample fakeSampler) (planned, experiment.Experiment) {
+func fake(name string, cpus []int, sample fakeSampler) planned {
 	x := experiment.Define(experiment.Definition[fakeCell]{
 		Text: experiment.Text{Name: name}, Columns: column.Of[fakeFigures](),
-		New: func() experiment.Flags[fakeCell] { return fakeFlags{} },
 		Open: func(experiment.Environment, []fakeCell) (experiment.Sampler[fakeCell], error) {
 			return sample, nil
 		},
 	})
-	p := planned{batteryRow: &batteryRow{name: name, unit: column.Nanoseconds, experiment: name, column: "ns"}, name: name}
+	cell := func(m experiment.Machine, _ part) (work, error) { return fakeCell{m.CPUs.First()}, nil }
+	p := planned{batteryRow: &batteryRow{name: name, unit: column.Nanoseconds, experiment: x, column: "ns", cell: cell}, name: name}
 	for _, cpu := range cpus {
 		p.parts = append(p.parts, part{words: "CPU " + string(rune('0'+cpu)), cpus: cpuset.Of(cpu)})
 	}
-	return p, x
+	return p
 }
 
 // found is a sample with a figure, whose placement is as requested.
@@ -70,19 +64,14 @@ func found(ns float64) (s result.Sample) {
 }
 
 // visitor returns a visitor of this machine with these measures.
-func visitor(t *testing.T, dir string, measures ...func() (planned, experiment.Experiment)) *Visitor {
+func visitor(t *testing.T, dir string, measures ...planned) *Visitor {
 	t.Helper()
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
-	v := &Visitor{
+	return &Visitor{
 		Root: sysfs.Live(), Machine: m, Host: result.Host{BootID: "boot"}, Dir: dir, Node: "n1", Budget: tests.Hang,
-		Now: func() time.Time { return time.Date(2026, 11, 27, 6, 12, 5, 123456789, time.UTC) }, measures: []planned{},
+		Now: func() time.Time { return time.Date(2026, 11, 27, 6, 12, 5, 123456789, time.UTC) }, measures: append([]planned{}, measures...),
 	}
-	for _, of := range measures {
-		p, x := of()
-		v.measures, v.Experiments = append(v.measures, p), append(v.Experiments, x)
-	}
-	return v
 }
 
 // read returns the lines of a file.
@@ -102,28 +91,20 @@ func read(t *testing.T, path string) (lines []Line) {
 func TestVisit(t *testing.T) {
 	cpus := tests.CPUs(t, 1)
 	here, taken := cpus[0], 0
-	slow := func() (planned, experiment.Experiment) {
-		p, x := fake("slow", []int{here, here, here}, func(context.Context, fakeCell) (result.Sample, error) {
-			taken++
-			s := found(float64(taken%3)*100 + float64(taken))
-			if taken%3 == 0 {
-				s.Wrong("CPU 9 computed a wrong value")
-			}
-			return s, nil
-		})
-		p.parts[1].words = "the second"
-		return p, x
-	}
-	broken := func() (planned, experiment.Experiment) {
-		return fake("broken", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
-			return result.Sample{}, errors.New("no memory")
-		})
-	}
-	absent := func() (planned, experiment.Experiment) {
-		p, x := fake("absent", nil, nil)
-		p.lack = "there is no other node"
-		return p, x
-	}
+	slow := fake("slow", []int{here, here, here}, func(context.Context, fakeCell) (result.Sample, error) {
+		taken++
+		s := found(float64(taken%3)*100 + float64(taken))
+		if taken%3 == 0 {
+			s.Wrong("CPU 9 computed a wrong value")
+		}
+		return s, nil
+	})
+	slow.parts[1].words = "the second"
+	broken := fake("broken", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
+		return result.Sample{}, errors.New("no memory")
+	})
+	absent := fake("absent", nil, nil)
+	absent.lack = "there is no other node"
 	v := visitor(t, t.TempDir(), slow, broken, absent)
 	visited, err := v.Visit(t.Context())
 	require.NoError(t, err)
@@ -167,13 +148,11 @@ func TestVisit(t *testing.T) {
 // A measure without any valid sample keeps the wrong results.
 func TestVisitOnlyWrong(t *testing.T) {
 	here := tests.CPUs(t, 1)[0]
-	v := visitor(t, t.TempDir(), func() (planned, experiment.Experiment) {
-		return fake("sum", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
-			s := found(1)
-			s.Wrong("CPU 9 computed a wrong sum")
-			return s, nil
-		})
-	})
+	v := visitor(t, t.TempDir(), fake("sum", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
+		s := found(1)
+		s.Wrong("CPU 9 computed a wrong sum")
+		return s, nil
+	}))
 	visited, err := v.Visit(t.Context())
 	require.NoError(t, err)
 	wrong := []string{"CPU 9 computed a wrong sum"}
@@ -184,13 +163,11 @@ func TestVisitOnlyWrong(t *testing.T) {
 // A measure that the budget cuts, or would cut, has no figure, and neither have those after it.
 func TestBudget(t *testing.T) {
 	here := tests.CPUs(t, 1)[0]
-	endless := func(name string) func() (planned, experiment.Experiment) {
-		return func() (planned, experiment.Experiment) {
-			return fake(name, []int{here}, func(ctx context.Context, _ fakeCell) (result.Sample, error) {
-				<-ctx.Done()
-				return found(1), nil
-			})
-		}
+	endless := func(name string) planned {
+		return fake(name, []int{here}, func(ctx context.Context, _ fakeCell) (result.Sample, error) {
+			<-ctx.Done()
+			return found(1), nil
+		})
 	}
 	v := visitor(t, t.TempDir(), endless("a"), endless("b"))
 	v.Budget = 20 * time.Millisecond
@@ -204,13 +181,11 @@ func TestBudget(t *testing.T) {
 	assert.EqualError(t, visited.Err(), "nothing was measured")
 
 	took := time.Duration(0)
-	long := visitor(t, t.TempDir(), func() (planned, experiment.Experiment) {
-		return fake("long", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
-			took++
-			time.Sleep(300 * time.Millisecond) // a third of the budget: four more do not fit
-			return found(1), nil
-		})
-	})
+	long := visitor(t, t.TempDir(), fake("long", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
+		took++
+		time.Sleep(300 * time.Millisecond) // a third of the budget: four more do not fit
+		return found(1), nil
+	}))
 	long.Budget = 900 * time.Millisecond
 	visited, err = long.Visit(t.Context())
 	require.NoError(t, err)
@@ -222,13 +197,11 @@ func TestBudget(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	here := tests.CPUs(t, 1)[0]
 	ctx, cancel := context.WithCancel(t.Context())
-	v := visitor(t, t.TempDir(), func() (planned, experiment.Experiment) {
-		return fake("a", []int{here}, func(ctx context.Context, _ fakeCell) (result.Sample, error) {
-			cancel()
-			<-ctx.Done()
-			return result.Sample{}, ctx.Err()
-		})
-	})
+	v := visitor(t, t.TempDir(), fake("a", []int{here}, func(ctx context.Context, _ fakeCell) (result.Sample, error) {
+		cancel()
+		<-ctx.Done()
+		return result.Sample{}, ctx.Err()
+	}))
 	visited, err := v.Visit(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.True(t, strings.HasSuffix(visited.Path, partial))
@@ -242,16 +215,14 @@ func TestVisitsAtTheSameMoment(t *testing.T) {
 	dir := t.TempDir()
 	inner := ""
 	here := tests.CPUs(t, 1)[0]
-	v := visitor(t, dir, func() (planned, experiment.Experiment) {
-		return fake("a", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
-			if inner == "" {
-				visited, err := visitor(t, dir).Visit(t.Context())
-				require.NoError(t, err)
-				inner = visited.Path
-			}
-			return found(1), nil
-		})
-	})
+	v := visitor(t, dir, fake("a", []int{here}, func(context.Context, fakeCell) (result.Sample, error) {
+		if inner == "" {
+			visited, err := visitor(t, dir).Visit(t.Context())
+			require.NoError(t, err)
+			inner = visited.Path
+		}
+		return found(1), nil
+	}))
 	outer, err := v.Visit(t.Context())
 	require.NoError(t, err)
 	after, err := visitor(t, dir).Visit(t.Context())

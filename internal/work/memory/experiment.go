@@ -58,8 +58,8 @@ type Cell struct {
 	Nontemporal bool          `json:"nontemporal"`
 	On          string        `json:"on"`       // in words
 	CPUs        []int         `json:"cpus"`     // one for each thread that makes bandwidth
-	Chase       int           `json:"chase"`    // the CPU of the thread whose reads are timed; noCPU: none
-	MemNode     int           `json:"mem_node"` // local: that of each thread
+	Chase       int           `json:"chase"`    // the CPU of the thread whose reads are timed; NoCPU: none
+	MemNode     int           `json:"mem_node"` // Local: that of each thread
 	Buffer      uint64        `json:"buffer"`   // bytes of each array
 	Pages       string        `json:"pages"`
 	Time        time.Duration `json:"time"`
@@ -68,11 +68,50 @@ type Cell struct {
 	Seed        uint64        `json:"seed"`
 }
 
+// Values of a cell that are no numbers of CPUs and nodes.
 const (
-	noCPU       = -1
-	local       = -1
+	NoCPU = -1
+	Local = -1
+
 	localMemory = "local" // in words
 )
+
+// Options are what all cells of a run share.
+type Options struct {
+	Buffer   uint64 // bytes of each array; 0: as many as the caches need
+	Pages    string // of linux.PageKinds
+	Time     time.Duration
+	Accesses uint64 // timed reads of a sample, where reads are timed
+}
+
+// Defaults are the options of a run that asks for no others.
+var Defaults = Options{Pages: linux.PagesTHP.String(), Time: 200 * time.Millisecond, Accesses: 1 << 20}
+
+// Complete returns a cell with what all share. cpus are those whose caches do not hold the arrays. Local memory is that of the nearest
+// node, unless the CPUs are on several nodes.
+func (o Options) Complete(m experiment.Machine, c Cell, cpus cpuset.Set) Cell {
+	if c.MemNode == Local && m.NodesWith(cpus).Len() < 2 {
+		c.MemNode = nearest(m, m.NodeOf(cpus.First()))
+	}
+	c.Buffer, c.Pages, c.Time, c.Accesses, c.Seed = o.bufferFor(m, cpus), o.Pages, o.Time, o.Accesses, m.Seed
+	return c
+}
+
+// Timed returns a cell whose reads are timed, on the first of the CPUs, while the others do nothing.
+func Timed(cpus cpuset.Set) Cell {
+	return Cell{Op: "read", On: "no CPU", Chase: cpus.First(), MemNode: Local}
+}
+
+// Loaded returns a cell whose reads are timed, on the first of the CPUs, while the others read too, with a pause after each KiB.
+func Loaded(cpus cpuset.Set, pause uint64) Cell {
+	c := Timed(cpus)
+	loading := cpus.Minus(cpuset.Of(c.Chase))
+	c.On, c.CPUs, c.Pause = units.Things(loading.Len(), "CPU"), loading.List(), pause
+	return c
+}
+
+// AllCPUs describes all CPUs of a run, as a cell's On.
+const AllCPUs = "all CPUs"
 
 // The values of --on.
 const (
@@ -109,11 +148,8 @@ const leastBuffer = 64 << 20
 // flags are the flags of `gorun memory`.
 type flags struct {
 	ops, stores, on, mem, pauses string
-	buffer                       uint64
-	pages                        string
-	time                         time.Duration
 	loaded                       bool
-	accesses                     uint64
+	Options
 
 	opList, storeList, onList []string
 	pauseList                 []int64
@@ -163,24 +199,24 @@ func (f *flags) Register(set *experiment.FlagSet) {
 			"each: from each node to each",
 		words("place", places))
 	set.StringVar(&f.mem, "mem", "", "`nodes` of the memory, by commas: numbers, near:DEVICE, far:DEVICE\n(default: that of the threads)")
-	set.Size(&f.buffer, "buffer", "`size` of each array (default: four times the last-level caches of the threads' CPUs)")
+	set.Size(&f.Buffer, "buffer", "`size` of each array (default: four times the last-level caches of the threads' CPUs)")
 	var pages []string
 	for _, kind := range linux.PageKinds {
 		pages = append(pages, kind.Name+"\t"+kind.Meaning)
 	}
-	set.Choice(&f.pages, "pages", linux.PagesTHP.String(), "`kind` of pages: 4k, thp, 2m, 1g", pages)
-	set.DurationVar(&f.time, "time", 200*time.Millisecond, "how long a sample lasts")
+	set.Choice(&f.Pages, "pages", Defaults.Pages, "`kind` of pages: 4k, thp, 2m, 1g", pages)
+	set.DurationVar(&f.Time, "time", Defaults.Time, "how long a sample lasts")
 	set.BoolVar(&f.loaded, "loaded", false, "measure the latency of a read while other CPUs read")
 	experiment.Parsed(set, &f.pauses, &f.pauseList, "pauses", defaultPauses,
 		"`turns` of an empty loop after each KiB that a loading thread reads, by commas; none: no load",
 		func(text string) ([]int64, error) { return catalog.ParseList(text, parsePause) })
-	set.Uint64Var(&f.accesses, "accesses", 1<<20, "timed reads of a sample with --loaded")
+	set.Uint64Var(&f.Accesses, "accesses", Defaults.Accesses, "timed reads of a sample with --loaded")
 	set.Lists("op", opNames())
 	set.Lists("stores", kinds)
 	set.Lists("on", places)
 	set.On("mem", (*topology.Machine).CompleteNodes)
-	experiment.Bound(set, &f.time, "time", time.Millisecond, math.MaxInt64)
-	experiment.Bound(set, &f.accesses, "accesses", 1000, math.MaxInt32)
+	experiment.Bound(set, &f.Time, "time", time.Millisecond, math.MaxInt64)
+	experiment.Bound(set, &f.Accesses, "accesses", 1000, math.MaxInt32)
 	set.Rare("pauses", "accesses")
 }
 
@@ -208,7 +244,7 @@ func (f *flags) seatsOf(m experiment.Machine) (all []seats, err error) {
 		case on == onNode && home >= 0:
 			s = onTheNode(m, home)
 		case on != onCPU:
-			s.words, s.cpus = "all CPUs", m.CPUs
+			s.words, s.cpus = AllCPUs, m.CPUs
 		}
 		if !slices.ContainsFunc(all, func(o seats) bool { return o.cpus.Equal(s.cpus) }) {
 			all = append(all, s)
@@ -225,9 +261,9 @@ func onTheNode(m experiment.Machine, node int) seats {
 
 // bufferFor returns the size of an array for the threads on CPUs: none of their caches holds it, as STREAM's rules ask for
 // (www.cs.virginia.edu/stream/ref.html).
-func (f *flags) bufferFor(m experiment.Machine, cpus cpuset.Set) uint64 {
-	if f.buffer > 0 {
-		return f.buffer
+func (o Options) bufferFor(m experiment.Machine, cpus cpuset.Set) uint64 {
+	if o.Buffer > 0 {
+		return o.Buffer
 	}
 	caches := uint64(0)
 	for _, cache := range m.LLCs {
@@ -251,27 +287,23 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			given = append(given, "--"+flag+"="+f.set.Lookup(flag).Value.String())
 		}
 	}
-	kind, _ := linux.ParsePageKind(f.pages) // a choice
+	kind, _ := linux.ParsePageKind(f.Pages) // a choice
 	add := func(c Cell, on string, cpus cpuset.Set) {
+		c = f.Complete(m, c, cpus)
 		if slices.ContainsFunc(r.Cells, func(has experiment.Cell[Cell]) bool { return has.Name == c.name() }) {
 			return // from a node to itself
 		}
-		c.Buffer, c.Pages, c.Time, c.Accesses, c.Seed = f.bufferFor(m, cpus), f.pages, f.time, f.accesses, m.Seed
 		cell := experiment.Cell[Cell]{Do: c, Name: c.name(), Running: c.name(), Flags: c.flags(on)}
 		cell.Command = append([]string{"memory", "--cpus=" + m.CPUs.String()}, given...)
 		for _, flag := range slices.Sorted(maps.Keys(cell.Flags)) {
 			cell.Command = append(cell.Command, "--"+flag+"="+cell.Flags[flag])
 		}
-		if c.MemNode == local && linux.PageKinds[kind].HugeTLB {
+		if c.MemNode == Local && linux.PageKinds[kind].HugeTLB {
 			cell.Unavailable = "reserved pages are given on one node: give --mem"
 		}
 		r.Cells = append(r.Cells, cell)
-		of := csrc.MemoryOps[c.op()]
-		bytes := c.Buffer * uint64(of.Arrays)
-		if c.Chase != noCPU {
-			bytes += c.Buffer
-		}
-		r.Resources.Bytes, r.Resources.Threads = max(r.Resources.Bytes, bytes), max(r.Resources.Threads, len(c.CPUs)+1)
+		need := c.Resources()
+		r.Resources.Bytes, r.Resources.Threads = max(r.Resources.Bytes, need.Bytes), max(r.Resources.Threads, need.Threads)
 	}
 	if f.loaded {
 		f.addLoaded(m, nodes.List(), add)
@@ -291,7 +323,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Schedule.Compared = latency.Name
 	}
 	r.Spec = &spec{
-		Op: f.ops, Stores: f.stores, On: f.on, Mem: f.mem, Buffer: f.buffer, Pages: f.pages, Time: f.time.Seconds(), Loaded: f.loaded,
+		Op: f.ops, Stores: f.stores, On: f.on, Mem: f.mem, Buffer: f.Buffer, Pages: f.Pages, Time: f.Time.Seconds(), Loaded: f.loaded,
 		Kernel: csrc.MemoryKernel(), SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
 	}
 	r.Placement = "a thread pinned to each CPU of the row"
@@ -304,7 +336,7 @@ func (f *flags) addRows(m experiment.Machine, nodes []int, add func(c Cell, on s
 	for _, op := range f.opList {
 		for _, stores := range f.storeList {
 			if op != "read" || stores == ordinary {
-				moves = append(moves, Cell{Op: op, Nontemporal: stores == nontemporal, Chase: noCPU})
+				moves = append(moves, Cell{Op: op, Nontemporal: stores == nontemporal, Chase: NoCPU})
 			}
 		}
 	}
@@ -322,14 +354,7 @@ func (f *flags) addRows(m experiment.Machine, nodes []int, add func(c Cell, on s
 		return err
 	}
 	for _, s := range all {
-		near := []int{local}
-		if m.NodesWith(s.cpus).Len() < 2 {
-			near = []int{nearest(m, m.NodeOf(s.cpus.First()))}
-		}
-		if len(nodes) > 0 {
-			near = nodes
-		}
-		for _, node := range near {
+		for _, node := range orLocal(nodes) {
 			at(s, node, moves)
 		}
 	}
@@ -347,33 +372,37 @@ func (f *flags) addRows(m experiment.Machine, nodes []int, add func(c Cell, on s
 
 // addLoaded adds the rows of the latency under load.
 func (f *flags) addLoaded(m experiment.Machine, nodes []int, add func(c Cell, on string, cpus cpuset.Set)) {
-	chase := m.CPUs.First()
-	cpus, home := m.CPUs, m.NodeOf(chase)
-	if home >= 0 {
-		cpus = m.CPUs.Intersect(m.NodeCPUs(home))
+	cpus := m.CPUs
+	if home := m.NodeOf(cpus.First()); home >= 0 {
+		cpus = cpus.Intersect(m.NodeCPUs(home))
 	}
-	if len(nodes) == 0 {
-		nodes = []int{nearest(m, home)}
-	}
-	loading := cpus.Minus(cpuset.Of(chase))
-	for _, node := range nodes {
+	for _, node := range orLocal(nodes) {
 		for _, pause := range f.pauseList {
-			c := Cell{Op: "read", On: "no CPU", Chase: chase, MemNode: node}
+			c := Timed(cpus)
 			if pause >= 0 {
-				c.On, c.CPUs, c.Pause = units.Things(loading.Len(), "CPU"), loading.List(), uint64(pause)
+				c = Loaded(cpus, uint64(pause))
 			}
-			if pause < 0 || !loading.Empty() {
+			c.MemNode = node
+			if pause < 0 || cpus.Len() > 1 {
 				add(c, "", cpus)
 			}
 		}
 	}
 }
 
-// nearest returns the node with memory that is nearest to a node; local if no node is known.
+// orLocal returns nodes that were given, or Local if there are none.
+func orLocal(nodes []int) []int {
+	if len(nodes) == 0 {
+		return []int{Local}
+	}
+	return nodes
+}
+
+// nearest returns the node with memory that is nearest to a node; Local if no node is known.
 func nearest(m experiment.Machine, node int) int {
 	with := m.MemoryNodes().List()
 	if len(with) == 0 || node < 0 {
-		return local
+		return Local
 	}
 	return m.ByDistance(node, with)[0]
 }
@@ -381,17 +410,26 @@ func nearest(m experiment.Machine, node int) int {
 // flags returns the flags that select the row alone.
 func (c Cell) flags(on string) map[string]string {
 	flags := map[string]string{"op": c.Op, "on": on, "stores": c.stores()}
-	if c.Chase != noCPU {
+	if c.Chase != NoCPU {
 		flags = map[string]string{"loaded": "true", "pauses": unloaded}
 		if len(c.CPUs) > 0 {
 			flags["pauses"] = strconv.FormatUint(c.Pause, 10)
 		}
 	}
-	if c.MemNode != local {
+	if c.MemNode != Local {
 		flags["mem"] = strconv.Itoa(c.MemNode)
 	}
 	maps.DeleteFunc(flags, func(_, value string) bool { return value == "" })
 	return flags
+}
+
+// Resources returns what the cell needs.
+func (c Cell) Resources() experiment.Resources {
+	arrays := csrc.MemoryOps[c.op()].Arrays
+	if c.Chase != NoCPU {
+		arrays++
+	}
+	return experiment.Resources{Bytes: c.Buffer * uint64(arrays), Threads: len(c.CPUs) + 1}
 }
 
 // op returns the operation's index in csrc.MemoryOps.
@@ -412,7 +450,7 @@ func (c Cell) stores() string {
 
 // mem describes where the memory is.
 func (c Cell) mem() string {
-	if c.MemNode == local {
+	if c.MemNode == Local {
 		return localMemory
 	}
 	return "node " + strconv.Itoa(c.MemNode)
@@ -420,7 +458,7 @@ func (c Cell) mem() string {
 
 // name describes the cell: "triad nontemporal, one CPU, node 0".
 func (c Cell) name() string {
-	if c.Chase != noCPU {
+	if c.Chase != NoCPU {
 		text := "loaded by " + c.On
 		if len(c.CPUs) > 0 {
 			text += ", pause " + strconv.FormatUint(c.Pause, 10)

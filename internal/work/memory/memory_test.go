@@ -104,7 +104,7 @@ func cells(t *testing.T) (all []Cell) {
 	t.Helper()
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	base := Cell{On: "some CPUs", Chase: noCPU, MemNode: local, Buffer: 1 << 20, Pages: "4k", Time: time.Millisecond, Accesses: 1000}
+	base := Cell{On: "some CPUs", Chase: NoCPU, MemNode: Local, Buffer: 1 << 20, Pages: "4k", Time: time.Millisecond, Accesses: 1000}
 	for _, op := range opNames() {
 		for _, nontemporal := range []bool{false, true} {
 			c := base
@@ -129,7 +129,7 @@ func TestSample(t *testing.T) {
 		v, ok := result.Typed[Figures](&s)
 		require.True(t, ok)
 		assert.Equal(t, len(c.CPUs) > 0, v.Rate != nil && *v.Rate > 0 && *v.Slowest <= *v.Rate, c.name())
-		assert.Equal(t, c.Chase != noCPU, v.Latency != nil && *v.Latency > 0, c.name())
+		assert.Equal(t, c.Chase != NoCPU, v.Latency != nil && *v.Latency > 0, c.name())
 	}
 }
 

@@ -74,7 +74,7 @@ type work struct {
 
 func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
 	threads := len(c.CPUs)
-	if c.Chase != noCPU {
+	if c.Chase != NoCPU {
 		threads++
 	}
 	w := &work{Cell: c, gate: csrc.NewGate(threads), stop: csrc.NewStop(), results: make([]csrc.MemoryResult, len(c.CPUs))}
@@ -125,7 +125,7 @@ func (w *work) allocate() error {
 			}
 		}
 	}
-	if w.Chase != noCPU {
+	if w.Chase != NoCPU {
 		w.chain, err = area(w.Buffer)
 	}
 	return err
@@ -162,7 +162,7 @@ func (w *work) run() error {
 	for i, cpu := range w.CPUs {
 		start(i, cpu, &loading, func() error { return w.move(i) })
 	}
-	if w.Chase != noCPU {
+	if w.Chase != NoCPU {
 		start(len(w.CPUs), w.Chase, &threads, w.chase)
 		threads.Wait()
 		w.stop.Set() // those that loaded the memory
@@ -185,7 +185,7 @@ func (w *work) move(i int) (err error) {
 	args := csrc.MemoryArgs{
 		Op: w.op(), Bytes: w.each, Factor: factor, Nontemporal: w.Nontemporal, For: w.Time, Pause: w.Pause, Gate: w.gate, Stop: w.stop,
 	}
-	if w.Chase != noCPU {
+	if w.Chase != NoCPU {
 		args.For = 0 // until the timed reads have ended
 	}
 	values := [...]float64{inA, inB, inC}
@@ -247,7 +247,7 @@ func (w *work) finish(s *result.Sample) error {
 	if len(w.results) > 0 {
 		v.Rate, v.Slowest, v.PerKiB = &sum, &slowest, new(1024e9/sum)
 	}
-	if w.Chase != noCPU {
+	if w.Chase != NoCPU {
 		s.Placement.Requested += ", timed reads on CPU " + strconv.Itoa(w.Chase)
 		if len(w.CPUs) > 0 {
 			v.Pause = &w.Pause
@@ -290,7 +290,7 @@ func (w *work) readBack(s *result.Sample, v *Figures) {
 		case err != nil && errors.Is(err, errors.ErrUnsupported): // a kernel without NUMA has one node
 		case err != nil:
 			s.Doubt(result.Suspect, "the memory's node is not known: %v", err)
-		case w.MemNode != local:
+		case w.MemNode != Local:
 			for node, pages := range nodes {
 				s.Placement.Check(node == w.MemNode, "%d pages of the memory are on node %d, not on node %d", pages, node, w.MemNode)
 			}

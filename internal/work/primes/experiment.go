@@ -60,6 +60,9 @@ type Cell struct {
 	GOMAXPROCS int                  `json:"gomaxprocs"`
 }
 
+// cpuLimit returns a machine's highest CPU number plus one.
+func cpuLimit(m experiment.Machine) int { return m.Machine.CPUs[len(m.Machine.CPUs)-1].CPU + 1 }
+
 // flags are the flags of `gorun primes`.
 type flags struct {
 	limit      uint64
@@ -172,7 +175,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Limit: f.limit, Method: f.method, Kernel: f.kernel, Workers: workers, Split: f.split, Serial: f.serial,
 			Executor: f.dispatch == "executor", Barrier: f.barrier, Detail: f.detail,
 		},
-		Plan: plan, CPULimit: m.Machine.CPUs[len(m.Machine.CPUs)-1].CPU + 1, GOMAXPROCS: f.gomaxprocs,
+		Plan: plan, CPULimit: cpuLimit(m), GOMAXPROCS: f.gomaxprocs,
 	}
 	if f.duration > 0 {
 		c.AtLeast = max(shortestSample, f.duration/mostSamples)

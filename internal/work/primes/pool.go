@@ -31,6 +31,10 @@ type PoolOptions struct {
 	// short passes would otherwise keep thousands of samples per second.
 	AtLeast time.Duration
 	Detail  bool // keep a row per worker
+	// Each is how often each worker counts all numbers, with Known primes among them; 0: the workers share the numbers, as Split deals them.
+	// Each worker must then have a CPU of its own.
+	Each  int
+	Known uint64
 
 	uninstrumented bool // do not read clock, CPU and thread: the baseline of `make bench` for the pool's own cost
 }
@@ -103,7 +107,7 @@ func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	var done outcome
 	for done.passes == 0 || done.passes < p.opts.Repeats && !p.stop.Load() {
 		clear(p.workers)
-		pass := &pass{Pool: p, dealer: p.split.deal(p.opts.Limit, p.opts.Workers, p.counter.Grain)}
+		pass := &pass{Pool: p, dealer: p.deal()}
 		begun := time.Now()
 		pass.run()
 		done.wall += time.Since(begun)
@@ -147,7 +151,7 @@ type pass struct {
 	*Pool
 	dealer  dealer
 	threads int           // alive when all workers had started; only with a barrier
-	tokens  chan struct{} // with a barrier: a worker begins with one, and passes it on
+	tokens  chan struct{} // with a barrier: a worker begins with one, and passes it on; nil: they spin, each on its own CPU
 	arrived turnstile
 	ended   turnstile
 }
@@ -169,7 +173,7 @@ func (p *pass) runGoroutines() {
 	p.arrived.init()
 	p.ended.init()
 	window := inTurn * runtime.GOMAXPROCS(0)
-	if p.opts.Barrier {
+	if p.opts.Barrier && p.opts.Each == 0 {
 		p.tokens = make(chan struct{}, window)
 	}
 	started := 0
@@ -179,7 +183,7 @@ func (p *pass) runGoroutines() {
 		}
 		go p.runWorker(started)
 	}
-	if p.opts.Barrier {
+	if p.tokens != nil {
 		p.arrived.await(int64(started))
 		p.threads = runtimeThreads()
 		for range window {
@@ -192,9 +196,12 @@ func (p *pass) runGoroutines() {
 // runWorker is one worker's goroutine. Its thread ends with it if Leave has to keep the lock.
 func (p *pass) runWorker(i int) {
 	seat := p.placer.Enter(i)
-	if p.tokens != nil {
+	switch {
+	case p.tokens != nil:
 		p.arrived.pass()
 		<-p.tokens
+	case p.opts.Barrier:
+		p.arrived.spin(int64(p.opts.Workers), &p.stop)
 	}
 	p.work(i, &seat)
 	if p.tokens != nil {
@@ -251,6 +258,12 @@ func (t *turnstile) pass() {
 		case t.signal <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// spin passes, and returns when n goroutines have, or stop is set. Goroutines that slept would go on one after the other.
+func (t *turnstile) spin(n int64, stop *atomic.Bool) {
+	for t.passed.Add(1); t.passed.Load() < n && !stop.Load(); {
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func (p *Pool) report(done outcome) result.Sample {
 	s := result.Sample{
 		Seconds: done.wall.Seconds(), UserSeconds: done.usage.UserSeconds, SystemSeconds: done.usage.SystemSeconds,
-		Partial: done.tally.Numbers != p.split.numbers(p.opts.Limit, p.opts.Workers)*uint64(max(1, p.opts.Repeats)),
+		Partial: done.tally.Numbers != p.numbers()*uint64(max(1, p.opts.Repeats)),
 	}
 	speedup := s.CPUSeconds() / s.Seconds
 	v := Figures{
@@ -21,7 +21,7 @@ func (p *Pool) report(done outcome) result.Sample {
 		Trials: done.tally.Trials, TrialsPerSecond: float64(done.tally.Trials) / s.Seconds,
 	}
 	s.Values = result.FiguresOf(&v)
-	if !s.Partial {
+	if !s.Partial && p.opts.Each == 0 {
 		question := fmt.Sprintf("the primes up to %d", p.opts.Limit)
 		if p.split.Faulty {
 			question += fmt.Sprintf(" without those that --split %s leaves out with %d workers", p.split.Name, p.opts.Workers)
@@ -33,6 +33,9 @@ func (p *Pool) report(done outcome) result.Sample {
 	v.CPUImbalance = cpuImbalance(s.CPUs)
 	if p.opts.Detail {
 		s.WorkersDetail = p.detail()
+	}
+	if p.opts.Each > 0 && !s.Partial {
+		p.checkEach(&s)
 	}
 	checked, missed, mismatches := p.placer.Report()
 	s.Placement = result.Placement{

@@ -26,7 +26,7 @@ type dealer interface {
 // position is a worker's progress within its share.
 type position struct {
 	share Range
-	begun bool
+	begun int32 // the number of shares that it has begun
 }
 
 // Splits lists the ways to divide the work, the default first.
@@ -62,15 +62,17 @@ func (r Range) head(grain func(uint64) uint64) Range {
 	return r
 }
 
-// shares deals each worker one fixed share.
+// shares deals each worker one fixed share, once or several times.
 type shares struct {
 	of    func(i int) Range
+	times int
 	grain func(uint64) uint64
 }
 
 func (s shares) next(i int, at *position) (Range, bool) {
-	if !at.begun {
-		at.share, at.begun = s.of(i), true
+	if at.share.Count == 0 && int(at.begun) < s.times {
+		at.share = s.of(i)
+		at.begun++
 	}
 	if at.share.Count == 0 {
 		return Range{}, false
@@ -83,7 +85,7 @@ func (s shares) next(i int, at *position) (Range, bool) {
 
 func newContiguous(limit uint64, workers int, grain func(uint64) uint64) dealer {
 	each, extra := limit/uint64(workers), limit%uint64(workers)
-	return shares{grain: grain, of: func(i int) Range {
+	return shares{times: 1, grain: grain, of: func(i int) Range {
 		r := Range{First: 1 + uint64(i)*each + min(uint64(i), extra), Step: 1, Count: each}
 		if uint64(i) < extra {
 			r.Count++
@@ -96,13 +98,13 @@ func newContiguous(limit uint64, workers int, grain func(uint64) uint64) dealer 
 // remainder if the workers do not divide the limit.
 func newOriginal(limit uint64, workers int, grain func(uint64) uint64) dealer {
 	each := limit / uint64(workers)
-	return shares{grain: grain, of: func(i int) Range {
+	return shares{times: 1, grain: grain, of: func(i int) Range {
 		return Range{First: 1 + uint64(i)*each, Step: 1, Count: max(1, each) - 1}
 	}}
 }
 
 func newInterleaved(limit uint64, workers int, grain func(uint64) uint64) dealer {
-	return shares{grain: grain, of: func(i int) Range {
+	return shares{times: 1, grain: grain, of: func(i int) Range {
 		r := Range{First: 1 + uint64(i), Step: uint64(workers)}
 		if uint64(i) < limit {
 			r.Count = (limit-1-uint64(i))/uint64(workers) + 1

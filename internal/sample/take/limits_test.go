@@ -1,4 +1,4 @@
-package run
+package take
 
 import (
 	"runtime"
@@ -22,11 +22,11 @@ func TestRefusedThreadsAreCountedWithTheRuntimes(t *testing.T) {
 		"sys/fs/cgroup/pids.current": file("15\n"),
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	warnings, err := enough(Env{Root: root}, experiment.Resources{Threads: 2, Less: "give fewer"})
+	warnings, err := Enough(root, experiment.Resources{Threads: 2, Less: "give fewer"})
 	require.Empty(t, warnings)
 	require.EqualError(t, err, "/sys/fs/cgroup/pids.max leaves room for 5 of the 12 threads that are needed")
 	assert.Regexp(t, "echo 27 > /sys/fs/cgroup/pids.max .*; or give fewer$", hint.Of(err))
 
-	_, err = enough(Env{Root: root}, experiment.Resources{Copies: 3}) // their supervisor has threads too
+	_, err = Enough(root, experiment.Resources{Copies: 3}) // their supervisor has threads too
 	require.EqualError(t, err, "/sys/fs/cgroup/pids.max leaves room for 5 of the 26 threads that are needed")
 }

@@ -1,4 +1,6 @@
-package run
+// Package take takes samples: it executes a cell once, watches what disturbs the execution, and records its quality. Every run, every
+// child of a run and every visit of a fleet takes its samples by it.
+package take
 
 import (
 	"cmp"
@@ -18,26 +20,25 @@ import (
 	"gorun/internal/sample/measure"
 )
 
-// taker executes cells, in this process or in processes that it starts, and records what disturbed each execution. A run and a child
-// of a run take their samples by it.
-type taker struct {
+// Taker executes cells, in this process or in processes that it starts, and records what disturbed each execution.
+type Taker struct {
 	experiment.Sampler[any]
-	cells   []experiment.Cell[any]
-	watcher *measure.Watcher
-	words   bool                     // a cell is the user's command
-	units   func() map[string]string // of the run, by column; nil in a child
-	limit   time.Duration            // after which the user's command is ended, until one has ended by itself; 0: none
+	Cells   []any // what each cell does
+	Watcher *measure.Watcher
+	Command bool                     // a cell is the user's command
+	Units   func() map[string]string // of the run, by column; nil: they are not known
+	Limit   time.Duration            // after which the user's command is ended, until one has ended by itself; 0: none
+	Ends    bool                     // an execution of the user's command has ended by itself
 
-	cut  bool // the last execution of the user's command was ended
-	ends bool // one ended by itself
+	cut bool // the last one was ended
 }
 
-// errEndless is the reason why a command whose first execution lasts too long is not measured.
-var errEndless = errors.New("the command did not end")
+// ErrEndless is the reason why a command whose first execution lasts too long is not measured.
+var ErrEndless = errors.New("the command did not end")
 
-// confine restricts this process to its CPUs, and sets GOMAXPROCS; 0 leaves it to the runtime if the CPUs are the
+// Confine restricts this process to its CPUs, and sets GOMAXPROCS; 0 leaves it to the runtime if the CPUs are the
 // inherited ones. restore undoes both. It returns an error if the process may no longer use the CPUs.
-func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err error) {
+func Confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err error) {
 	back := func() error { return nil }
 	is, unread := linux.GetAffinity(0)
 	if asked := !cpus.Equal(inherited); asked || unread == nil && !is.Equal(cpus) {
@@ -60,8 +61,8 @@ func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err e
 	}, nil
 }
 
-// prepare has the sampler do its slow work before the first sample.
-func (t *taker) prepare(ctx context.Context) ([]result.Warning, error) {
+// Prepare has the sampler do its slow work before the first sample.
+func (t *Taker) Prepare(ctx context.Context) ([]result.Warning, error) {
 	p, ok := experiment.Part[experiment.Preparer](t.Sampler)
 	if !ok {
 		return nil, nil
@@ -69,9 +70,9 @@ func (t *taker) prepare(ctx context.Context) ([]result.Warning, error) {
 	return p.Prepare(ctx)
 }
 
-// take executes a cell once, and calls the sampler's hooks before and after it. Each execution, be it a pilot, a warm-up or a sample,
+// Take executes a cell once, and calls the sampler's hooks before and after it. Each execution, be it a pilot, a warm-up or a sample,
 // begins here, and none does once ctx has ended.
-func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err error) {
+func (t *Taker) Take(ctx context.Context, cell int) (sample result.Sample, err error) {
 	if err := ctx.Err(); err != nil {
 		return sample, err
 	}
@@ -81,17 +82,17 @@ func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err e
 		}
 	}()
 	if hooked, ok := t.Sampler.(experiment.Hooked[any]); ok {
-		defer func() { err = cmp.Or(err, hooked.After(ctx, t.cells[cell].Do)) }()
-		if err := hooked.Before(ctx, t.cells[cell].Do); err != nil {
+		defer func() { err = cmp.Or(err, hooked.After(ctx, t.Cells[cell])) }()
+		if err := hooked.Before(ctx, t.Cells[cell]); err != nil {
 			return sample, err
 		}
 	}
-	finish := t.watcher.Watch()
+	finish := t.Watcher.Watch()
 	if sample, err = t.execute(ctx, cell); err != nil {
 		return sample, err
 	}
-	if t.units != nil {
-		if err := sample.In(t.units()); err != nil {
+	if t.Units != nil {
+		if err := sample.In(t.Units()); err != nil {
 			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 		}
 	}
@@ -102,26 +103,29 @@ func (t *taker) take(ctx context.Context, cell int) (sample result.Sample, err e
 	return sample, nil
 }
 
+// Endless reports whether the last execution of the user's command was ended, and none has ended by itself.
+func (t *Taker) Endless() bool { return t.cut && !t.Ends }
+
 // execute executes a cell. If the machine's CPUs change meanwhile, it is no longer the requested execution and ends: two processes
 // that wait for each other by spinning, for example, take a thousand times as long on the only CPU left. The user's command is not
 // ended for that.
-func (t *taker) execute(ctx context.Context, cell int) (sample result.Sample, err error) {
+func (t *Taker) execute(ctx context.Context, cell int) (sample result.Sample, err error) {
 	cut, cancel := context.WithCancel(ctx)
-	if t.limit > 0 && !t.ends {
-		cut, cancel = context.WithTimeout(ctx, t.limit)
+	if t.Limit > 0 && !t.Ends {
+		cut, cancel = context.WithTimeout(ctx, t.Limit)
 	}
 	defer cancel()
 	machine := placement.WatchMachine(func() {
-		if !t.words {
+		if !t.Command {
 			cancel()
 		}
 	})
-	sample, err = t.Sample(cut, t.cells[cell].Do)
+	sample, err = t.Sample(cut, t.Cells[cell])
 	_, changes := machine.End()
-	if t.words {
+	if t.Command {
 		t.cut = cut.Err() != nil
-		if t.ends = t.ends || !t.cut; t.cut && ctx.Err() == nil {
-			return sample, errEndless
+		if t.Ends = t.Ends || !t.cut; t.cut && ctx.Err() == nil {
+			return sample, ErrEndless
 		}
 	}
 	ended := ctx.Err() == nil && cut.Err() != nil
@@ -141,4 +145,21 @@ func (t *taker) execute(ctx context.Context, cell int) (sample result.Sample, er
 		sample.Placement.Mismatches = append(changes, sample.Placement.Mismatches...)
 	}
 	return sample, err
+}
+
+// WarmUp executes a cell once, unwatched, and cuts it after this time; 0: no limit.
+func (t *Taker) WarmUp(ctx context.Context, cell int, seconds float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cut, cancel := context.WithCancel(ctx)
+	if seconds > 0 {
+		cut, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
+	}
+	defer cancel()
+	_, err := t.Sample(cut, t.Cells[cell])
+	if ctx.Err() == nil && cut.Err() != nil {
+		return nil // an error, if any, comes from the cut
+	}
+	return err
 }

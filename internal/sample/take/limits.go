@@ -1,6 +1,7 @@
-package run
+package take
 
 import (
+	"io/fs"
 	"runtime"
 	"runtime/debug"
 
@@ -23,10 +24,10 @@ const (
 	defaultMaxThreads = 10_000 // runtime/debug.SetMaxThreads
 )
 
-// enough returns an error for a run that needs more threads, processes or memory than the machine allows: the Go runtime
+// Enough returns an error for a run that needs more threads, processes or memory than the machine allows: the Go runtime
 // aborts if the kernel refuses a thread. It also raises the runtime's own limit. It warns about each limit that could not
 // be read, and ignores it.
-func enough(e Env, r experiment.Resources) (warnings []result.Warning, err error) {
+func Enough(root fs.FS, r experiment.Resources) (warnings []result.Warning, err error) {
 	need := linux.Need{
 		Others: r.Processes*processThreads + r.Copies,
 		Bytes:  float64(r.Bytes) + float64(r.Processes)*float64(r.ProcessBytes+processBytes),
@@ -36,12 +37,12 @@ func enough(e Env, r experiment.Resources) (warnings []result.Warning, err error
 	}
 	if threads := max(r.Threads, r.Processes+r.Copies); threads > 0 {
 		need.Threads = threads + runtime.GOMAXPROCS(0) + runtimeThreads
-		allowThreads(threads)
+		AllowThreads(threads)
 	}
 	if need == (linux.Need{}) {
 		return nil, nil
 	}
-	unread, err := linux.Enough(e.Root, need)
+	unread, err := linux.Enough(root, need)
 	for _, err := range unread {
 		warnings = append(warnings, result.WarningOf("unknown-limit", "a limit of this machine is not known", err))
 	}
@@ -51,5 +52,5 @@ func enough(e Env, r experiment.Resources) (warnings []result.Warning, err error
 	return warnings, err
 }
 
-// allowThreads raises the runtime's own limit.
-func allowThreads(need int) { debug.SetMaxThreads(max(defaultMaxThreads, 2*need)) }
+// AllowThreads raises the runtime's own limit.
+func AllowThreads(need int) { debug.SetMaxThreads(max(defaultMaxThreads, 2*need)) }
