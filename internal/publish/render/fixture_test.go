@@ -3,9 +3,14 @@ package render
 import (
 	"flag"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"gorun/internal/record/result"
 	"gorun/internal/show/rendertest"
+	"gorun/internal/show/term"
+	"gorun/internal/show/view"
 	"gorun/internal/stats"
 	"gorun/internal/work/primes"
 )
@@ -68,6 +73,17 @@ func matrixRun() *result.Run {
 	}
 	run.Samples = run.Samples[1:]
 	return run
+}
+
+// text shows a document as a terminal does.
+func text(t testing.TB, d interface {
+	Page(verbose bool) (view.Page, error)
+}, opts term.Options,
+) string {
+	t.Helper()
+	page, err := d.Page(opts.Verbose)
+	require.NoError(t, err)
+	return page.Text(opts)
 }
 
 // words are a text without its line breaks.
