@@ -76,7 +76,7 @@ func (o *compareOptions) validate() error {
 	default:
 		formats = document.For[render.Comparison]()
 	}
-	if _, err := formats.Find(o.format); err != nil {
+	if err := formats.Check(o.format); err != nil {
 		return err
 	}
 	for _, word := range o.across {

@@ -44,7 +44,7 @@ func newDoctor(e env) *cobra.Command {
 }
 
 func runDoctor(ctx context.Context, o *doctorOptions) error {
-	if _, err := document.For[*doctor.Report]().Find(o.format); err != nil {
+	if err := document.For[*doctor.Report]().Check(o.format); err != nil {
 		return err
 	}
 	root, err := run.OpenRoot(o.env.Root, o.sysroot)

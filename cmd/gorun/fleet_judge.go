@@ -70,7 +70,7 @@ func newFleetJudge(e env) *cobra.Command {
 }
 
 func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
-	if _, err := document.For[*fleet.Judgement]().Find(o.format); err != nil {
+	if err := document.For[*fleet.Judgement]().Check(o.format); err != nil {
 		return err
 	}
 	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: o.env.Now()}
@@ -121,7 +121,7 @@ var errNotVisits = errors.New("journals of a matrix name no slow nodes: this for
 
 // judgeHosts judges journals of one matrix from many hosts.
 func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, journals *fleet.Journals) error {
-	if _, err := document.For[*fleet.Hosts]().Find(o.format); err != nil {
+	if err := document.For[*fleet.Hosts]().Check(o.format); err != nil {
 		return hint.Flag("format", o.format, errNotVisits)
 	}
 	runs, err := report.ReadAll(ctx, o.env.Files(), journals.Files, views)

@@ -41,7 +41,7 @@ func newTopo(e env) *cobra.Command {
 }
 
 func runTopo(o *topoOptions) error {
-	if _, err := document.For[render.Topology]().Find(o.format); err != nil {
+	if err := document.For[render.Topology]().Check(o.format); err != nil {
 		return err
 	}
 	root, err := run.OpenRoot(o.env.Root, o.sysroot)

@@ -241,7 +241,7 @@ func (o *Options) validate() error {
 	if o.plans() {
 		formats = document.For[render.Plan]()
 	}
-	if _, err := formats.Find(o.format); err != nil {
+	if err := formats.Check(o.format); err != nil {
 		return err
 	}
 	if o.apply != "" {

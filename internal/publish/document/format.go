@@ -15,17 +15,16 @@ import (
 	"gorun/internal/show/term"
 )
 
-// Format is a way to show documents.
-type Format struct {
-	Name string // as --format takes it
-	raw  bool   // it escapes the texts of a document itself
-	// has reports whether a document has this format.
+// format is a way to show documents.
+type format struct {
+	name  string // as --format takes it
 	has   func(d Document) bool
 	write func(w io.Writer, d Document, opts term.Options) error
+	raw   bool // it escapes the texts of a document itself
 }
 
 // formats are all formats, the default first. Help, validation and completion are made from this list.
-var formats = []Format{
+var formats = []format{
 	of("table", writeText),
 	of("json", writeJSON).escaping(), // in the schema result.Schema
 	of("csv", writeCSV),
@@ -42,9 +41,9 @@ var formats = []Format{
 }
 
 // of returns a format that a document has if it is a D.
-func of[D Document](name string, write func(w io.Writer, d D, opts term.Options) error) Format {
-	return Format{
-		Name: name,
+func of[D Document](name string, write func(w io.Writer, d D, opts term.Options) error) format {
+	return format{
+		name: name,
 		has: func(d Document) bool {
 			_, is := d.(D)
 			return is
@@ -54,13 +53,13 @@ func of[D Document](name string, write func(w io.Writer, d D, opts term.Options)
 }
 
 // escaping returns the format as one that escapes the texts of a document itself.
-func (f Format) escaping() Format {
+func (f format) escaping() format {
 	f.raw = true
 	return f
 }
 
 // Formats are the formats of a kind of document, the default first.
-type Formats []Format
+type Formats []format
 
 // For returns the formats of the documents of a type.
 func For[D Document]() Formats {
@@ -69,37 +68,37 @@ func For[D Document]() Formats {
 }
 
 func formatsOf(d Document) Formats {
-	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return !f.has(d) })
+	return slices.DeleteFunc(slices.Clone(formats), func(f format) bool { return !f.has(d) })
 }
 
 // Names returns the names of the formats.
 func (f Formats) Names() (names []string) {
 	for _, format := range f {
-		names = append(names, format.Name)
+		names = append(names, format.name)
 	}
 	return names
 }
 
-// Find returns the format with this name. The error is about the flag --format, and lists the names.
-func (f Formats) Find(name string) (Format, error) {
-	i := slices.IndexFunc(f, func(format Format) bool { return format.Name == name })
-	if i < 0 {
-		err := hint.With(fmt.Errorf("unknown format: there are %s", strings.Join(f.Names(), ", ")), hint.Near(name, f.Names()))
-		return Format{}, hint.Flag("format", name, err)
+// Check returns an error about the flag --format, which lists the names, if none of the formats has this name.
+func (f Formats) Check(name string) error {
+	if names := f.Names(); !slices.Contains(names, name) {
+		err := hint.With(fmt.Errorf("unknown format: there are %s", strings.Join(names, ", ")), hint.Near(name, names))
+		return hint.Flag("format", name, err)
 	}
-	return f[i], nil
+	return nil
 }
 
 // Show shows a document in the format with this name.
 func Show(w io.Writer, d Document, name string, opts term.Options) error {
-	format, err := formatsOf(d).Find(name)
-	if err != nil {
+	own := formatsOf(d)
+	if err := own.Check(name); err != nil {
 		return err
 	}
-	if !format.raw {
+	f := own[slices.Index(own.Names(), name)]
+	if !f.raw {
 		d = term.Clean(d)
 	}
-	return format.write(w, d, opts)
+	return f.write(w, d, opts)
 }
 
 func writeText(w io.Writer, d Document, opts term.Options) error {

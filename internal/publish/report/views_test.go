@@ -316,8 +316,8 @@ func TestViewsOfCutJournals(t *testing.T) {
 			assert.False(t, in.Ended)
 			assert.True(t, in.Run.Partial)
 			assert.Contains(t, unbroken(show(t, in.Run, views[0])), "interrupted: what is shown was measured")
-			for _, format := range document.For[render.Run]() {
-				assert.NotRegexp(t, `NaN|%!`, show(t, in.Run, shown{format: format.Name}))
+			for _, format := range document.For[render.Run]().Names() {
+				assert.NotRegexp(t, `NaN|%!`, show(t, in.Run, shown{format: format}))
 			}
 			assert.Contains(t, pageOf(t, in), "This run has not ended")
 		}
@@ -448,8 +448,8 @@ func FuzzViews(f *testing.F) {
 		if json.Unmarshal(line, run) != nil {
 			return // -1 is no count
 		}
-		for _, format := range document.For[render.Run]() {
-			require.NoError(t, document.Show(io.Discard, experiments.Run(run), format.Name, term.Options{Width: width}))
+		for _, format := range document.For[render.Run]().Names() {
+			require.NoError(t, document.Show(io.Discard, experiments.Run(run), format, term.Options{Width: width}))
 		}
 		for _, f := range figuresOf(run, experiments) {
 			if figure, ok := f.Draw(run); ok {
