@@ -126,6 +126,20 @@ func TestDrainLines(t *testing.T) {
 	assert.Equal(t, "# no node is named\n", shown(t, healthy, "slurm"))
 }
 
+// A node is drained for the first of its wrong results, and for all in which it is slow. A comment says why another has no line.
+func TestDrainReasons(t *testing.T) {
+	slow := Standing{Node: "n1", Measure: "latency", Ratio: 1.2, Part: "CPU 1"}
+	unsure := Slow{Standing: slow, Unsure: "few peers"}
+	unsure.Node = "n3"
+	j := &Judgement{
+		Nodes: []Node{{Name: "n2", State: Unexpected}}, Slow: []Slow{{Standing: slow}, unsure}, Warnings: []string{"odd"},
+		Wrong: []Wrong{{Node: "n1", Time: "noon"}, {Node: "n1", Time: "night"}, {Node: "n2", Time: "noon"}},
+	}
+	assert.Equal(t, "kubectl cordon -- n1 # gorun: wrong result at noon, latency 20% slower (CPU 1)\n"+
+		"# no line for n2 (wrong result at noon): it is not in --expect\n# no line for n3 (latency 20% slower (CPU 1)): few peers\n"+
+		"# warning: odd\n", shown(t, j, "kubernetes"))
+}
+
 // A text that a stranger wrote into a file changes neither the terminal nor a shell.
 func TestHostileTexts(t *testing.T) {
 	m := fleetOf(20, 20).slowed(3, "latency", 1.2)
