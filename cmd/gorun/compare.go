@@ -14,6 +14,7 @@ import (
 	"gorun/internal/files/input"
 	"gorun/internal/judge/journal"
 	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 	"gorun/internal/run"
@@ -29,9 +30,6 @@ type compareOptions struct {
 	force  bool
 	failOn matrix.FailOn
 }
-
-// comparisonFormats are the formats of a comparison of two runs.
-var comparisonFormats = append(slices.Clone(render.ComparisonFormats), "benchfmt")
 
 func newCompare(e env) *cobra.Command {
 	o := &compareOptions{env: e}
@@ -61,25 +59,24 @@ func newCompare(e env) *cobra.Command {
 		strings.Join(matrix.Across(), ", "))
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
 	flags.Var(&o.failOn, "fail-on", run.FailOnUsage)
-	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
+	run.AddFormat(flags, &o.format, document.For[render.Run]())
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
 	flags.Lists("across", matrix.Across())
 	flags.Lists("fail-on", matrix.Failures)
-	flags.Complete("format", render.Names())
 	addFlags(e, cmd, flags)
 	return cmd
 }
 
 func (o *compareOptions) validate() error {
-	formats := render.Names()
+	formats := document.For[render.Run]()
 	switch len(o.files) {
 	case 0, 1:
 	case 2:
-		formats = comparisonFormats
+		formats = document.For[render.Pair]()
 	default:
-		formats = render.ComparisonFormats
+		formats = document.For[render.Comparison]()
 	}
-	if err := run.KnownFormat(o.format, formats); err != nil {
+	if err := formats.Check(o.format); err != nil {
 		return err
 	}
 	for _, word := range o.across {
@@ -114,8 +111,9 @@ func runCompare(ctx context.Context, o *compareOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.format == "benchfmt" {
-		return render.Views(views).BenchfmtPair(o.env.Stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
+	if o.format == "benchfmt" { // benchstat compares
+		pair := render.Views(views).Pair(sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
+		return document.Show(o.env.Stdout, pair, o.format, o.env.Show)
 	}
 	columns, _ := render.Views(views).Known(sides[0].Run.Experiment)
 	comparison, err := matrix.Compare(sides[0], sides[1], columns, o.across, o.force, sides[2:]...)
@@ -133,7 +131,7 @@ func runCompare(ctx context.Context, o *compareOptions) error {
 		comparison.Gate = o.failOn.GateBetween(sides[0].Run, comparison.Cells)
 		fmt.Fprintln(o.env.Stderr, hint.Line(comparison.Gate.String()))
 	}
-	if err := render.Comparison(o.env.Stdout, comparison, o.format, o.env.Show); err != nil {
+	if err := document.Show(o.env.Stdout, render.Comparison{Comparison: comparison}, o.format, o.env.Show); err != nil {
 		return err
 	}
 	return gated(comparison.Gate)
@@ -149,10 +147,6 @@ func gated(gate *result.Gate) error {
 
 // judge shows the run of one journal with its verdicts, as the run itself did.
 func (o *compareOptions) judge(side matrix.Side) error {
-	format, err := render.Views(views).Lookup(o.format)
-	if err != nil {
-		return err
-	}
 	if side.Run.Matrix != nil {
 		if err := o.failOn.Check(side.Run); err != nil {
 			return err
@@ -161,7 +155,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if side.Run.Gate = o.failOn.Gate(side.Run); side.Run.Gate != nil {
 		fmt.Fprintln(o.env.Stderr, hint.Line(side.Run.Gate.String()))
 	}
-	if err := format.Write(o.env.Stdout, side.Run, o.env.Show); err != nil {
+	if err := document.Show(o.env.Stdout, render.Views(views).Run(side.Run), o.format, o.env.Show); err != nil {
 		return err
 	}
 	return gated(side.Run.Gate)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/experiment"
-	"gorun/internal/publish/render"
+	"gorun/internal/publish/document"
 	"gorun/internal/run"
 	"gorun/internal/sample/measure"
 	"gorun/internal/work/doctor"
@@ -35,17 +35,16 @@ func newDoctor(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), o) },
 	}
 	flags := experiment.NewFlagSet("doctor")
-	flags.StringVar(&o.format, "format", doctor.Formats[0], run.FormatUsage(doctor.Formats))
+	run.AddFormat(flags, &o.format, document.For[*doctor.Report]())
 	flags.StringVar(&o.sysroot, "sysroot", "", "examine a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.fix, "fix", false, "print commands that change what was found, and how to undo each; none is run")
-	flags.Complete("format", doctor.Formats)
 	flags.Files("sysroot", "txtar")
 	addFlags(e, cmd, flags)
 	return cmd
 }
 
 func runDoctor(ctx context.Context, o *doctorOptions) error {
-	if err := run.KnownFormat(o.format, doctor.Formats); err != nil {
+	if err := document.For[*doctor.Report]().Check(o.format); err != nil {
 		return err
 	}
 	root, err := run.OpenRoot(o.env.Root, o.sysroot)
@@ -73,15 +72,8 @@ func runDoctor(ctx context.Context, o *doctorOptions) error {
 }
 
 func showDoctor(o *doctorOptions, report *doctor.Report) error {
-	switch {
-	case o.fix:
+	if o.fix {
 		return report.Fixes(o.env.Stdout)
-	case o.format == "json":
-		return render.IndentedJSON(o.env.Stdout, report)
-	case o.format == "markdown":
-		return report.Markdown(o.env.Stdout)
-	case o.format == "prometheus":
-		return report.Prometheus(o.env.Stdout)
 	}
-	return report.Table(o.env.Stdout, o.env.Show)
+	return document.Show(o.env.Stdout, report, o.format, o.env.Show)
 }

@@ -16,6 +16,7 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
+	"gorun/internal/publish/document"
 	"gorun/internal/record/result"
 	"gorun/internal/run"
 	"gorun/internal/sample/measure"
@@ -134,7 +135,7 @@ func runFleetNode(ctx context.Context, o *visitOptions) error {
 	stop()
 	if visited != nil {
 		err = cmp.Or(err, visited.Err())
-		if shown := visited.Table(o.env.Stdout, o.env.Show); shown != nil {
+		if shown := document.Show(o.env.Stdout, visited, "table", o.env.Show); shown != nil {
 			return shown
 		}
 	}

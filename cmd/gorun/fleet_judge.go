@@ -11,6 +11,7 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
 	"gorun/internal/files/output"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/report"
 	"gorun/internal/run"
 	"gorun/internal/work/fleet"
@@ -60,8 +61,7 @@ func newFleetJudge(e env) *cobra.Command {
 		"that never reported are listed, and any other is not judged")
 	flags.StringVar(&o.settled, "settled", "", "a `file` that remembers which visits were judged: a visit that arrives later changes\n"+
 		"the result of its own node alone")
-	flags.StringVar(&o.format, "format", fleet.Formats()[0], run.FormatUsage(fleet.Formats()))
-	flags.Complete("format", fleet.Formats())
+	run.AddFormat(flags, &o.format, document.For[*fleet.Judgement]())
 	flags.Files("expect", "txt")
 	flags.Files("settled", "json")
 	experiment.Bound(flags, &o.slot, "slot", time.Second, 1000*time.Hour)
@@ -70,7 +70,7 @@ func newFleetJudge(e env) *cobra.Command {
 }
 
 func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
-	if err := run.KnownFormat(o.format, fleet.Formats()); err != nil {
+	if err := document.For[*fleet.Judgement]().Check(o.format); err != nil {
 		return err
 	}
 	options := fleet.Options{Margin: float64(o.margin), FDR: float64(o.fdr), Slot: o.slot, Now: o.env.Now()}
@@ -110,14 +110,20 @@ func (o *fleetJudgeOptions) run(ctx context.Context) (err error) {
 		return o.judgeHosts(ctx, journals)
 	}
 	j.Tool = tool()
-	if err := fleet.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil || settled == nil {
+	if err := document.Show(o.env.Stdout, j, o.format, o.env.Show); err != nil || settled == nil {
 		return err
 	}
 	return settled.Write(j.Settled.Write)
 }
 
+// errNotVisits is the error for a format that only judgements of visits have.
+var errNotVisits = errors.New("journals of a matrix name no slow nodes: this format is for visits")
+
 // judgeHosts judges journals of one matrix from many hosts.
 func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, journals *fleet.Journals) error {
+	if err := document.For[*fleet.Hosts]().Check(o.format); err != nil {
+		return hint.Flag("format", o.format, errNotVisits)
+	}
 	runs, err := report.ReadAll(ctx, o.env.Files(), journals.Files, views)
 	if err != nil {
 		return err
@@ -128,7 +134,7 @@ func (o *fleetJudgeOptions) judgeHosts(ctx context.Context, journals *fleet.Jour
 	}
 	h.Tool = tool()
 	h.Warned = append(h.Warned, journals.Left...)
-	return fleet.Show(o.env.Stdout, h, o.format, o.env.Show)
+	return document.Show(o.env.Stdout, h, o.format, o.env.Show)
 }
 
 // parseSince parses a date, a time, or how long ago it is; "" is the zero time.

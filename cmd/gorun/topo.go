@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/spf13/cobra"
 
 	"gorun/internal/experiment"
 	"gorun/internal/machine/topology"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/render"
-	"gorun/internal/record/result"
 	"gorun/internal/run"
 )
 
@@ -34,17 +32,16 @@ func newTopo(e env) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return runTopo(o) },
 	}
 	flags := experiment.NewFlagSet("topo")
-	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
+	run.AddFormat(flags, &o.format, document.For[render.Topology]())
 	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.capture, "capture", false, "write a description of this machine as a .txtar, for --sysroot")
-	flags.Complete("format", render.TopoFormats)
 	flags.Files("sysroot", "txtar")
 	addFlags(e, cmd, flags)
 	return cmd
 }
 
 func runTopo(o *topoOptions) error {
-	if err := run.KnownFormat(o.format, render.TopoFormats); err != nil {
+	if err := document.For[render.Topology]().Check(o.format); err != nil {
 		return err
 	}
 	root, err := run.OpenRoot(o.env.Root, o.sysroot)
@@ -58,17 +55,5 @@ func runTopo(o *topoOptions) error {
 	if err != nil {
 		return err
 	}
-	details := m.ReadDetails(root)
-	if o.format == "table" {
-		return render.Topo(o.env.Stdout, m, details, o.env.Show)
-	}
-	doc := m.Document(result.Schema)
-	doc.Warnings = append(doc.Warnings, details.Warnings...)
-	enc := json.NewEncoder(o.env.Stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
-		Tool result.Tool `json:"tool"`
-		topology.Document
-		topology.Details
-	}{tool(), doc, details})
+	return document.Show(o.env.Stdout, render.TopologyOf(m, m.ReadDetails(root), tool()), o.format, o.env.Show)
 }

@@ -11,6 +11,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/files/output"
 	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/take"
@@ -138,11 +139,9 @@ func (d *driver) identify(ctx context.Context, prepared bool) error {
 // openExports opens the files into which the result is also written.
 func (d *driver) openExports(ctx context.Context) error {
 	for _, export := range d.options.exports() {
-		format, err := d.env.Views.Lookup(export.format)
-		if err != nil {
-			return err
+		write := func(w io.Writer, run *result.Run) error {
+			return document.Show(w, d.env.Views.Run(run), export.format, term.Options{})
 		}
-		write := func(w io.Writer, run *result.Run) error { return format.Write(w, run, term.Options{}) }
 		if err := d.openExport(ctx, export.Named, write); err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"gorun/internal/files/output"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/machine/topology"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/publish/render"
 	"gorun/internal/show/apply"
@@ -108,14 +108,13 @@ type resultFlags struct {
 }
 
 func (f *resultFlags) register(flags *experiment.FlagSet) {
-	flags.StringVar(&f.format, "format", render.Names()[0], FormatUsage(render.Names()))
+	AddFormat(flags, &f.format, document.For[render.Run]())
 	flags.StringVar(&f.out, "out", "", "also write every raw sample to this `file`, a JSON line each, as it is taken")
 	flags.StringVar(&f.exportJSON, "export-json", "", "also write the result into this `file`, as --format json does")
 	flags.StringVar(&f.exportMarkdown, "export-markdown", "", "also write the result into this `file`, as --format markdown does")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress line")
 	flags.BoolVar(&f.verbose, "verbose", false, VerboseUsage)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop; nothing is run")
-	flags.Complete("format", render.Names())
 	flags.Files("out", "jsonl")
 	flags.Files("export-json", "json")
 	flags.Files("export-markdown", "md")
@@ -145,16 +144,11 @@ const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`, b
 const VerboseUsage = "show more in a table: all figures, the verdict on each of them and what more rounds\n" +
 	"would give, and all reasons"
 
-// FormatUsage is the usage of --format.
-func FormatUsage(names []string) string { return "output `format`: " + strings.Join(names, ", ") }
-
-// KnownFormat returns an error for a format that is not among the names.
-func KnownFormat(format string, names []string) error {
-	if !slices.Contains(names, format) {
-		err := hint.With(fmt.Errorf("unknown format: there are %s", strings.Join(names, ", ")), hint.Near(format, names))
-		return hint.Flag("format", format, err)
-	}
-	return nil
+// AddFormat adds the flag --format, for a kind of document that has these formats.
+func AddFormat(flags *experiment.FlagSet, format *string, formats document.Formats) {
+	names := formats.Names()
+	flags.StringVar(format, "format", names[0], "output `format`: "+strings.Join(names, ", "))
+	flags.Complete("format", names)
 }
 
 // registerPlain adds the flags of a plain run of an experiment, with its defaults.
@@ -251,11 +245,11 @@ func (o *Options) plans() bool { return o.dryRun || o.estimate }
 
 // validate returns an error for options that no run can have.
 func (o *Options) validate() error {
-	formats := render.Names()
+	formats := document.For[render.Run]()
 	if o.plans() {
-		formats = render.PlanFormats
+		formats = document.For[render.Plan]()
 	}
-	if err := KnownFormat(o.format, formats); err != nil {
+	if err := formats.Check(o.format); err != nil {
 		return err
 	}
 	if o.apply != "" {

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/files/output"
 	"gorun/internal/judge/journal"
 	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
 	"gorun/internal/show/apply"
@@ -234,11 +235,7 @@ func (s *session) show(name string) error {
 	if name == "" {
 		return nil
 	}
-	format, err := s.env.Views.Lookup(name)
-	if err != nil {
-		return err
-	}
-	return format.Write(s.env.Stdout, s.run, s.env.Show)
+	return document.Show(s.env.Stdout, s.env.Views.Run(s.run), name, s.env.Show)
 }
 
 // endJournal writes the footer, if every sample before it could be stored.

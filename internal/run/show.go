@@ -8,8 +8,10 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/base/shell"
 	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/document"
 	"gorun/internal/record/result"
 	"gorun/internal/show/apply"
+	"gorun/internal/show/term"
 )
 
 // execute executes a plan, or shows it.
@@ -59,7 +61,7 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 	for _, w := range run.Warnings {
 		c.env.warn(w)
 	}
-	return c.env.Views.Plan(c.env.Stdout, shown, c.format)
+	return document.Show(c.env.Stdout, c.env.Views.Plan(shown), c.format, term.Options{})
 }
 
 // takeBaseline takes a sample of the baseline, as a run does but without its outputs, and returns how long that took.

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/files/input"
 	"gorun/internal/files/jsonl"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 	"gorun/internal/show/term"
@@ -181,7 +182,7 @@ func TestReadJSON(t *testing.T) {
 		rec, err := check(lines)
 		require.NoError(t, err)
 		var printed strings.Builder
-		require.NoError(t, render.JSON(&printed, rec.Run, term.Options{}))
+		require.NoError(t, document.Show(&printed, render.Views{}.Run(rec.Run), "json", term.Options{}))
 		run, err := readAs(printed.String())
 		require.NoError(t, err, name)
 		want, err := json.Marshal(rec.Run)
@@ -213,7 +214,7 @@ func TestReadRun(t *testing.T) {
 	journal := text(t, plain(t, 4))
 	want := reads(t, journal)
 	var printed strings.Builder
-	require.NoError(t, render.JSON(&printed, want.Run, term.Options{}))
+	require.NoError(t, document.Show(&printed, render.Views{}.Run(want.Run), "json", term.Options{}))
 	for _, content := range []string{string(journal), printed.String()} {
 		path := filepath.Join(t.TempDir(), "fifo")
 		require.NoError(t, syscall.Mkfifo(path, 0o600))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,22 +18,33 @@ import (
 	"gorun/internal/show/view"
 )
 
-// Benchfmt writes the Go benchmark format (golang.org/design/14313-benchmark-format), one line a sample or part of one: the options
+// Benchmarks implements document.Benchmarked (golang.org/design/14313-benchmark-format), one line a sample or part of one: the options
 // that are set are in the name, so that `benchstat -col /split` compares them; the machine is in the configuration
 // lines. Nothing that differs between two runs on one machine is there, since benchstat does not compare across
 // configurations. An invalid or partial sample says so in its name, and so does one of a matrix's control: it is never
 // averaged with the others.
-func (v Views) Benchfmt(w io.Writer, run *result.Run, _ term.Options) error {
-	out := benchfmt.NewWriter(w)
-	if err := v.writeBenchUnits(out, run); err != nil {
+func (r Run) Benchmarks(out *benchfmt.Writer) error {
+	if err := r.views.writeBenchUnits(out, r.Run); err != nil {
 		return err
 	}
-	return v.writeBenchSamples(out, run, benchConfig(run))
+	return r.views.writeBenchSamples(out, r.Run, benchConfig(r.Run))
 }
 
-// BenchfmtPair writes two runs, each after a configuration line with its name: `benchstat -col run` compares them. The
-// lines of the configuration in which they differ are left out, since benchstat would keep the runs apart by them.
-func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
+// Pair is two runs that are compared. Their benchmark lines need no comparison: benchstat makes its own.
+type Pair struct {
+	Comparison
+	a, b         Run
+	nameA, nameB string
+}
+
+// Pair returns two runs as a document for benchstat.
+func (v Views) Pair(a, b *result.Run, nameA, nameB string) Pair {
+	return Pair{a: v.Run(a), b: v.Run(b), nameA: nameA, nameB: nameB}
+}
+
+// Benchmarks implements document.Benchmarked: each run follows a configuration line with its name, so that `benchstat -col run` compares
+// them. The lines of the configuration in which they differ are left out, since benchstat would keep the runs apart by them.
+func (p Pair) Benchmarks(out *benchfmt.Writer) error {
 	same := func(config []benchfmt.Config, than []benchfmt.Config) []benchfmt.Config {
 		return slices.DeleteFunc(slices.Clone(config), func(line benchfmt.Config) bool {
 			return !slices.ContainsFunc(than, func(other benchfmt.Config) bool {
@@ -42,16 +52,15 @@ func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) 
 			})
 		})
 	}
-	out := benchfmt.NewWriter(w)
-	if err := v.writeBenchUnits(out, a); err != nil {
+	if err := p.a.views.writeBenchUnits(out, p.a.Run); err != nil {
 		return err
 	}
-	config := same(benchConfig(a), benchConfig(b))
+	config := same(benchConfig(p.a.Run), benchConfig(p.b.Run))
 	for _, side := range [...]struct {
-		run  *result.Run
+		Run
 		name string
-	}{{a, nameA}, {b, nameB}} {
-		if err := v.writeBenchSamples(out, side.run, append(benchLine("run", side.name), config...)); err != nil {
+	}{{p.a, p.nameA}, {p.b, p.nameB}} {
+		if err := side.views.writeBenchSamples(out, side.Run.Run, append(benchLine("run", side.name), config...)); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -15,25 +14,18 @@ import (
 	"gorun/internal/stats"
 )
 
-// ComparisonFormats are the formats of two runs that are compared, the default first.
-var ComparisonFormats = []string{"table", "json"}
+// Comparison is runs side by side, as a document. As JSON it is itself.
+type Comparison struct{ *result.Comparison }
 
-// Comparison shows two runs side by side, in one of ComparisonFormats.
-func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Options) error {
-	switch format {
-	case "json":
-		return IndentedJSON(w, c)
-	case "table":
-		c = term.Clean(c)
-		blocks := []string{view.AnswerBlock(comparisonAnswer(c), opts) + inTurn(c, opts)}
-		for _, t := range []table.Table{comparedTable(c, opts.Verbose), unmatchedTable(c), differencesTable(c), originsTable(c)} {
-			blocks = append(blocks, term.Table(t, opts))
-		}
-		others := slices.DeleteFunc(slices.Clone(c.Warnings), func(w result.Warning) bool { return w.Code == result.FewRuns })
-		_, err := io.WriteString(w, term.Page(append(blocks, warningsBlock(others, opts))))
-		return err
-	}
-	return fmt.Errorf("%w %q for a comparison: there are %s", ErrFormat, format, strings.Join(ComparisonFormats, ", "))
+// Page implements document.Document.
+func (c Comparison) Page(verbose bool) (view.Page, error) {
+	of := c.Comparison
+	return view.Page{
+		Answer:   comparisonAnswer(of),
+		Copied:   func(opts term.Options) string { return inTurn(of, opts) },
+		Tables:   []table.Table{comparedTable(of, verbose), unmatchedTable(of), differencesTable(of), originsTable(of)},
+		Warnings: result.OneEach(slices.DeleteFunc(slices.Clone(of.Warnings), func(w result.Warning) bool { return w.Code == result.FewRuns })),
+	}, nil
 }
 
 // comparisonAnswer says what B is against A.

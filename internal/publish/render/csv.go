@@ -1,20 +1,14 @@
 package render
 
 import (
-	"cmp"
-	"encoding/csv"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gorun/internal/base/lazy"
 	"gorun/internal/base/units"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
-	"gorun/internal/show/term"
 	"gorun/internal/show/view"
 )
 
@@ -26,13 +20,13 @@ var csvFixed = []string{
 // csvSlot are the columns that come before them in a matrix: the place of the sample.
 var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapsed_seconds"}
 
-// CSV writes one row a sample, or one for each of its parts: the columns that the experiment puts first, the fixed
+// Spreadsheet implements document.Listed: one row a sample, or one for each of its parts: the columns that the experiment puts first, the fixed
 // ones, its others that any sample has, by name, and the quality signals. Figures are unscaled and have the digits that
 // read back as the same float64; what could not be had is an empty field. A column whose name is already taken is called
-// "values.NAME". Fields are those of escapeCSV.
-func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
-	run = term.Clean(run)
-	samples, columns := v.parts(run)
+// "values.NAME".
+func (r Run) Spreadsheet() table.Table {
+	run := r.Run
+	samples, columns := r.views.parts(run)
 	first, others := columns.Leading(), columns.Others(samples)
 
 	var fixed []string
@@ -54,64 +48,20 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	for _, c := range column.Signals {
 		header = append(header, c.Name)
 	}
-	rows := [][]string{header}
+	t := table.Table{Name: "samples"}
+	t.Add(header...)
 	for i := range samples {
-		row := csvRow(&samples[i], first, others)
+		fields := csvRow(&samples[i], first, others)
 		if run.Matrix != nil {
-			row = append(slotFields(run, &samples[i]), row...)
+			fields = append(slotFields(run, &samples[i]), fields...)
 		}
-		rows = append(rows, row)
-	}
-	for _, row := range rows {
-		for i, field := range row {
-			row[i] = escapeCSV(field)
+		values := make([]table.Value, len(fields))
+		for n, field := range fields {
+			values[n] = table.Text(field)
 		}
+		t.Rows = append(t.Rows, table.Row{Values: values})
 	}
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("cannot write the samples as CSV: %w", err)
-	}
-	return nil
-}
-
-var (
-	// formula matches a text that a spreadsheet computes (owasp.org/www-community/attacks/CSV_Injection).
-	formula = lazy.Regexp(`^\s*[=+\-@＝＋－＠]`)
-	// ownName matches the names of cells made of gorun's flags and plain values, and load patterns: nothing in them can be a function
-	// or the start of a program (DDE).
-	ownName = lazy.Regexp(`^--[a-z][a-z0-9-]*([ =][\w.,:/%='-]*)*$|^[-* ]+$`)
-)
-
-// TableCSV writes a table: figures unscaled, with the digits that read back as the same float64.
-func TableCSV(w io.Writer, t table.Table) error {
-	var titles []string
-	for _, c := range t.Columns {
-		titles = append(titles, c.Title)
-	}
-	rows := [][]string{titles}
-	for _, row := range t.Sheet().Rows {
-		var fields []string
-		for _, cell := range row {
-			text := cmp.Or(cell.Exact, cell.Text)
-			for _, phrase := range cell.Words {
-				text += phrase.Text
-			}
-			if text == units.None {
-				text = ""
-			}
-			fields = append(fields, escapeCSV(text))
-		}
-		rows = append(rows, fields)
-	}
-	return csv.NewWriter(w).WriteAll(rows)
-}
-
-// escapeCSV returns a field that a spreadsheet shows as it is: a text that it would compute follows an apostrophe. A number
-// or a name of gorun's own is never changed.
-func escapeCSV(field string) string {
-	if _, err := strconv.ParseFloat(field, 64); err == nil || !formula().MatchString(field) || ownName().MatchString(field) {
-		return field
-	}
-	return "'" + field
+	return t
 }
 
 // parts are the samples of a run, or their parts where the experiment has rows of these, and the columns.

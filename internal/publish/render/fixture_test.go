@@ -3,10 +3,14 @@ package render
 import (
 	"flag"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"gorun/internal/record/result"
 	"gorun/internal/show/rendertest"
-	"gorun/internal/stats"
+	"gorun/internal/show/term"
+	"gorun/internal/show/view"
 	"gorun/internal/work/primes"
 )
 
@@ -38,36 +42,15 @@ func plainRun() *result.Run {
 	return run
 }
 
-// matrixRun is judged: each cell has a sample, and the baseline has two.
-func matrixRun() *result.Run {
-	run := plainRun()
-	run.Matrix = &result.Matrix{
-		Alpha: 0.05, Margin: 0.02, Control: rendertest.Effect(stats.Same, 0.1, -0.8, 0.9, 3),
-		Order: result.Order{Method: "randomised complete blocks", First: [][]int{{1, 0, 3}}},
-	}
-	slower := rendertest.Effect(stats.Slower, 2, 1.1, 2.9, 61)
-	slower.Total = &stats.Effect{Ratio: 1.93, Lo: 1.6, Hi: 2.3}
-	for i, verdict := range []*stats.Verdict{
-		nil, slower, rendertest.Effect(stats.Faster, -74, -75, -73, 25), nil,
-	} {
-		s := run.Samples[0]
-		s.Index, s.Slot = i, &result.Slot{Cell: i % 3, Control: i == 3, Elapsed: float64(i + 1)}
-		if run.Samples = append(run.Samples, s); i == 3 {
-			break
-		}
-		name := []string{"workers=50", "workers=20000", "method=trial"}[i]
-		flag, value, _ := strings.Cut(name, "=")
-		cell := result.Cell{
-			Name: name, Flags: map[string]string{flag: value}, Command: []string{"primes", "--" + name}, Verdict: verdict,
-			Summary: rendertest.Timed(0.161),
-		}
-		if verdict != nil {
-			cell.Words = verdict.String()
-		}
-		run.Cells = append(run.Cells, cell)
-	}
-	run.Samples = run.Samples[1:]
-	return run
+// text shows a document as a terminal does.
+func text(t testing.TB, d interface {
+	Page(verbose bool) (view.Page, error)
+}, opts term.Options,
+) string {
+	t.Helper()
+	page, err := d.Page(opts.Verbose)
+	require.NoError(t, err)
+	return page.Text(opts)
 }
 
 // words are a text without its line breaks.

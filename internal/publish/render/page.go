@@ -1,9 +1,9 @@
+// Package render makes documents of runs, plans, comparisons and machines. Package document shows them in each format.
 package render
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -72,53 +72,72 @@ func (v Views) Derive(run *result.Run) {
 	run.Findings, run.Warnings = findings, append(run.Warnings, warnings...)
 }
 
-// Table shows a run to a person, in opts.Width columns: its answer, its tables, how good its samples are, how they were taken, and
-// the warnings. Without a terminal it has neither bars nor colour.
-func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
-	run = term.Clean(run)
-	options, err := view.OptionsOf(run.Spec)
+// Run is a run as a document. As JSON it is itself.
+type Run struct {
+	*result.Run
+	views Views
+}
+
+// Run returns a run as a document.
+func (v Views) Run(run *result.Run) Run { return Run{run, v} }
+
+// Page implements document.Document: what ran, how it went, and what limited it.
+func (r Run) Page(verbose bool) (view.Page, error) {
+	options, err := view.OptionsOf(r.Spec)
 	if err != nil {
-		return err
+		return view.Page{}, err
 	}
-	answer, tables, next := v.Answer(run), v.Tables(run, opts.Verbose), ""
-	if slices.ContainsFunc(tables, func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
-		x, _ := v.find(run.Experiment)
-		next = view.NextBlock(run, x.Resumes(run), opts)
+	page := r.page(options, verbose)
+	x, of := r.views.find(r.Experiment)
+	if slices.ContainsFunc(x.Tables(r.Run, verbose), func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
+		page.Above = append(page.Above, func(opts term.Options) string { return view.NextBlock(r.Run, x.Resumes(r.Run), opts) })
 	}
-	quality := view.Quality(run, opts.Verbose)
-	if !opts.Verbose {
-		answer, quality = shortened(run, answer, quality)
+	if of.Drawn != nil {
+		page.Above = append(page.Above, func(opts term.Options) string { return of.Drawn(r.Run, options, opts) })
 	}
-	blocks := []string{view.AnswerBlock(answer, opts), next}
-	if drawn := v.Of(run.Experiment).Drawn; drawn != nil {
-		blocks = append(blocks, drawn(run, options, opts))
+	if !verbose {
+		page.Answer, page.Tables = shortened(r.Run, page.Answer, page.Tables)
 	}
-	for _, t := range append(tables, quality...) {
-		blocks = append(blocks, term.Table(t, opts))
+	return page, nil
+}
+
+// Brief implements document.Summarised.
+func (r Run) Brief() (view.Page, error) {
+	options, err := view.OptionsOf(r.Spec)
+	return r.page(options, false), err
+}
+
+// page has what all readers want: the run's answer, its tables, how good its samples are, how they were taken, and the warnings.
+func (r Run) page(options view.Options, verbose bool) view.Page {
+	return view.Page{
+		Answer: r.views.Answer(r.Run),
+		Tables: append(r.views.Tables(r.Run, verbose), view.Quality(r.Run, verbose)...),
+		Below: []view.Text{
+			func(opts term.Options) string { return interrupted(r.Run, opts) },
+			func(opts term.Options) string { return r.views.findingsBlock(r.Run, opts) },
+			func(opts term.Options) string { return term.Dimmed(r.views.howBlock(r.Run, options, opts), opts) },
+		},
+		Warnings: result.OneEach(r.Warnings),
 	}
-	blocks = append(blocks, interrupted(run, opts), v.findingsBlock(run, opts),
-		term.Dimmed(v.howBlock(run, options, opts), opts), warningsBlock(run.Warnings, opts))
-	_, err = io.WriteString(w, term.Page(blocks))
-	return err
 }
 
 // shortened leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
 // are.
-func shortened(run *result.Run, answer []view.Statement, quality []table.Table) ([]view.Statement, []table.Table) {
+func shortened(run *result.Run, answer []view.Statement, tables []table.Table) ([]view.Statement, []table.Table) {
 	doubts := view.Doubtful(run.Samples)
 	says := func(s view.Statement) bool { return strings.Contains(s.Text, doubts) }
 	var more []string
 	if others := len(view.Reasons(run.Samples, result.Invalid)) + len(view.Reasons(run.Samples, result.Suspect)) - 1; others > 0 {
 		more = []string{"--verbose shows " + units.Things(others, "more reason")}
 	}
-	left := slices.DeleteFunc(quality, func(t table.Table) bool {
+	left := slices.DeleteFunc(tables, func(t table.Table) bool {
 		spare := t.Name == view.QualityTable && slices.ContainsFunc(answer, says)
 		if spare {
 			more = append(more, t.Notes...)
 		}
 		return spare
 	})
-	if len(left) < len(quality) && len(more) > 0 {
+	if len(left) < len(tables) && len(more) > 0 {
 		answer = append(answer, view.Statement{Text: strings.Join(more, "; ")})
 	}
 	return answer, left
@@ -368,27 +387,6 @@ func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
 	block := opts.Paint(term.Bold, v.FindingsTitle(run)+":") + "\n"
 	for _, finding := range findings {
 		block += term.Paragraph("  - ", finding.Message, opts.Columns())
-	}
-	return block
-}
-
-// warningsBlock is the footnotes. A hint that several in a row have stands after the last of them.
-func warningsBlock(warnings []result.Warning, opts term.Options) string {
-	warnings = result.OneEach(warnings)
-	if len(warnings) == 0 {
-		return ""
-	}
-	block := opts.Paint(term.Bold, "Warnings:") + "\n"
-	for i, warning := range warnings {
-		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
-		if warning.Hint == "" || i+1 < len(warnings) && warnings[i+1].Hint == warning.Hint {
-			continue
-		}
-		text, command, found := strings.Cut(warning.Hint, ": gorun ")
-		if found { // never broken: it is there to be copied
-			text, command = text+":", "      gorun "+command+"\n"
-		}
-		block += term.Paragraph("    hint: ", text, opts.Columns()) + command
 	}
 	return block
 }

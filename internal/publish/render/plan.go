@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,46 +15,37 @@ import (
 	"gorun/internal/show/view"
 )
 
-// TopoFormats are the formats of a machine, the default first.
-var TopoFormats = []string{"table", "json"}
+// Plan is what a run would do, as a document. As JSON it is itself.
+type Plan struct {
+	*result.Plan
+	views Views
+}
 
-// PlanFormats are the formats of --dry-run, the default first.
-var PlanFormats = []string{"table", "json"}
+// Plan returns a plan as a document.
+func (v Views) Plan(plan *result.Plan) Plan { return Plan{plan, v} }
 
-// Plan shows what a run would do, in one of PlanFormats.
-func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
-	switch format {
-	case "json":
-		return IndentedJSON(w, plan)
-	case "table":
-		return v.planTable(w, term.Clean(plan))
+// Page implements document.Document.
+func (p Plan) Page(bool) (view.Page, error) {
+	options, err := view.OptionsOf(p.Spec)
+	if err != nil {
+		return view.Page{}, err
 	}
-	return fmt.Errorf("%w %q for a plan: there are %s", ErrFormat, format, strings.Join(PlanFormats, ", "))
+	tables := sharesTable
+	if own := p.views.Of(p.Experiment).Plan; own != nil {
+		tables = own
+	}
+	page := view.Page{
+		Tables: slices.Concat([]table.Table{p.views.planOptions(p.Plan, options)}, tables(p.Plan), []table.Table{planCells(p.Plan), planOrder(p.Plan)}),
+		Below:  []view.Text{func(opts term.Options) string { return chosenLines(p.Cells, opts.Columns()) }},
+	}
+	if p.Estimate != nil {
+		page.Below = append(page.Below, func(opts term.Options) string { return planEstimate(p.Estimate, opts) })
+	}
+	return page, nil
 }
 
 // isMatrix reports whether a plan is a matrix's, and not that of one experiment with several cells.
 func isMatrix(plan *result.Plan) bool { return len(plan.Order.First) > 0 }
-
-func (v Views) planTable(w io.Writer, plan *result.Plan) error {
-	options, err := view.OptionsOf(plan.Spec)
-	if err != nil {
-		return err
-	}
-	tables := sharesTable
-	if own := v.Of(plan.Experiment).Plan; own != nil {
-		tables = own
-	}
-	var blocks []string
-	for _, t := range slices.Concat([]table.Table{v.planOptions(plan, options)}, tables(plan), []table.Table{planCells(plan), planOrder(plan)}) {
-		blocks = append(blocks, term.Table(t, term.Options{}))
-	}
-	blocks = append(blocks, chosenLines(plan.Cells, term.DefaultWidth))
-	if plan.Estimate != nil {
-		blocks = append(blocks, planEstimate(plan.Estimate))
-	}
-	_, err = io.WriteString(w, term.Page(blocks))
-	return err
-}
 
 // planOptions has the options, and what follows from them.
 func (v Views) planOptions(plan *result.Plan, options view.Options) table.Table {
@@ -135,7 +125,7 @@ func planOrder(plan *result.Plan) table.Table {
 }
 
 // planEstimate says how long a matrix is likely to take, and what is not known of that.
-func planEstimate(e *result.Estimate) string {
+func planEstimate(e *result.Estimate, opts term.Options) string {
 	rounds := units.Things(e.Rounds, "round")
 	if !e.Asked {
 		rounds = "at least " + rounds
@@ -153,7 +143,7 @@ func planEstimate(e *result.Estimate) string {
 	if e.BaselineSeconds > 0 {
 		text += ". One process of the baseline took " + units.Duration(e.BaselineSeconds) + ", with its start and warm-up"
 	}
-	return term.Paragraph("time  ", text+".", term.DefaultWidth)
+	return term.Paragraph("time  ", text+".", opts.Columns())
 }
 
 // sharesTable lists the CPUs in the order of the plan; runs of CPUs on one LLC with the same share take one row.

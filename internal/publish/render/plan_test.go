@@ -1,15 +1,14 @@
 package render
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
 	"gorun/internal/record/result"
+	"gorun/internal/show/term"
 )
 
 func TestPlan(t *testing.T) {
@@ -23,8 +22,6 @@ func TestPlan(t *testing.T) {
 			{CPU: 3, LLC: 1, Node: 1, Workers: 2},
 		},
 	}
-	var out bytes.Buffer
-	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Equal(t, `Plan of gorun primes (nothing was run)
   limit            100
   pin-cpus         0-3
@@ -36,9 +33,7 @@ func TestPlan(t *testing.T) {
   0-1    0     0             3
   2      1     0             2
   3      1     1             2
-`, out.String())
-
-	require.ErrorIs(t, all.Plan(&out, plan, "csv"), ErrFormat)
+`, text(t, all.Plan(plan), term.Options{}))
 }
 
 // matrixPlan is of three cells, on a machine where nothing was measured.
@@ -60,14 +55,11 @@ func matrixPlan() *result.Plan {
 func TestPlanOfItsOwnCommand(t *testing.T) {
 	plan := matrixPlan()
 	plan.Experiment = "live"
-	var out bytes.Buffer
-	require.NoError(t, Views{{Text: experiment.Text{Name: "live"}, View: &experiment.View{Own: true}}}.Plan(&out, plan, "table"))
-	assert.True(t, strings.HasPrefix(out.String(), "Plan of gorun live (nothing was run)\n"), out.String())
+	shown := text(t, Views{{Text: experiment.Text{Name: "live"}, View: &experiment.View{Own: true}}}.Plan(plan), term.Options{})
+	assert.True(t, strings.HasPrefix(shown, "Plan of gorun live (nothing was run)\n"), shown)
 }
 
 func TestMatrixPlan(t *testing.T) {
-	var out bytes.Buffer
-	require.NoError(t, all.Plan(&out, matrixPlan(), "table"))
 	assert.Equal(t, `Plan of gorun matrix primes (nothing was run)
   margin           2%
   CPUs of the run  0-1
@@ -87,11 +79,11 @@ The first round
 
 time  at least 25 rounds; how long one takes is not known (--estimate measures
       it).
-`, out.String())
+`, text(t, all.Plan(matrixPlan()), term.Options{}))
 }
 
 func TestPlanEstimate(t *testing.T) {
-	estimate := func(e result.Estimate) string { return words(planEstimate(&e)) }
+	estimate := func(e result.Estimate) string { return words(planEstimate(&e, term.Options{})) }
 	assert.Equal(t, "time 1 round; how long one takes is not known (--estimate measures it).", estimate(result.Estimate{Rounds: 1, Asked: true}))
 	assert.Equal(t, "time at least 25 rounds of about 4.1 s: 1 min 43 s; no round begins that would not end within the budget of"+
 		" 1 min, which is enough for 14 rounds. One process of the baseline took 0.3 s, with its start and warm-up.",

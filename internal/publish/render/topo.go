@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,20 +17,33 @@ import (
 	"gorun/internal/show/view"
 )
 
-// Topo shows a machine to a person, in opts.Width columns: what there is, which CPUs are ours and why the others are
-// not, the packages, nodes, last-level caches and cores as a tree, how far the nodes are from each other, and the devices.
-func Topo(w io.Writer, m *topology.Machine, d topology.Details, opts term.Options) error {
-	m, d = term.Clean(m), term.Clean(d)
-	var warnings []result.Warning
-	for _, message := range slices.Concat(m.Warnings, d.Warnings) {
-		warnings = append(warnings, result.Warning{Message: message})
-	}
-	blocks := []string{
-		topoCounts(m, opts) + topoShare(m, d, opts), topoTree(m, opts), topoDistances(m, opts), topoDevices(m, d.Devices, opts),
-		warningsBlock(warnings, opts),
-	}
-	_, err := io.WriteString(w, term.Page(blocks))
-	return err
+// Topology is a machine as a document. As JSON it is itself.
+type Topology struct {
+	Tool result.Tool `json:"tool"`
+	topology.Document
+	topology.Details
+	Machine *topology.Machine `json:"-"`
+}
+
+// TopologyOf returns a machine as a document.
+func TopologyOf(m *topology.Machine, details topology.Details, tool result.Tool) Topology {
+	t := Topology{tool, m.Document(result.Schema), details, m}
+	t.Document.Warnings = append(t.Document.Warnings, details.Warnings...)
+	return t
+}
+
+// Page implements document.Document: what there is, which CPUs are ours and why the others are not, the packages, nodes, last-level caches
+// and cores as a tree, how far the nodes are from each other, and the devices.
+func (t Topology) Page(bool) (view.Page, error) {
+	m := t.Machine
+	return view.Page{
+		Above: []view.Text{
+			func(opts term.Options) string { return topoCounts(m, opts) + topoShare(m, t.Details, opts) },
+			func(opts term.Options) string { return topoTree(m, opts) },
+		},
+		Tables:   []table.Table{topoDistances(m), topoDevices(m, t.Devices)},
+		Warnings: result.OneEach(view.Warnings(t.Document.Warnings)),
+	}, nil
 }
 
 // topoCounts is the first line.
@@ -326,7 +338,7 @@ func step(a, b []topology.CPU) int {
 }
 
 // topoDistances is the matrix of the firmware's distances (ACPI SLIT): 10 is local, 20 twice as far.
-func topoDistances(m *topology.Machine, opts term.Options) string {
+func topoDistances(m *topology.Machine) table.Table {
 	t := table.Of(m.Nodes).With("node", func(n topology.Node) table.Value { return table.Count(n.Node) })
 	for i, node := range m.Nodes {
 		t.With(strconv.Itoa(node.Node), func(n topology.Node) table.Value {
@@ -338,7 +350,7 @@ func topoDistances(m *topology.Machine, opts term.Options) string {
 	}
 	distances := t.Table("distances", "distances")
 	if len(distances.Columns) < 3 { // there is one node, or no distance is recorded
-		return ""
+		return table.Table{}
 	}
-	return term.Table(distances, opts)
+	return distances
 }

@@ -9,7 +9,6 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/table"
-	"gorun/internal/show/term"
 	"gorun/internal/show/view"
 )
 
@@ -18,7 +17,7 @@ const mostDevices = 48
 
 // topoDevices is the table of devices: where each is, and where its interrupts go. The virtual functions of a card that are
 // on one node share a line.
-func topoDevices(m *topology.Machine, devices []topology.DeviceInterrupts, opts term.Options) string {
+func topoDevices(m *topology.Machine, devices []topology.DeviceInterrupts) table.Table {
 	type devs = []topology.DeviceInterrupts
 	names := map[string]string{}
 	var groups []devs
@@ -60,7 +59,7 @@ func topoDevices(m *topology.Machine, devices []topology.DeviceInterrupts, opts 
 		}).
 		Table("devices", "devices", notes...)
 	t.Whole = true
-	return term.Table(t, opts)
+	return t
 }
 
 // interrupts says where the interrupts of some devices that are on one node go: "4 on CPUs 0-3", and how many of them

@@ -12,14 +12,13 @@ import (
 
 	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/machine/topology"
+	"gorun/internal/record/result"
 	"gorun/internal/show/term"
 )
 
 func topoText(t testing.TB, m *topology.Machine, d topology.Details, width int) string {
 	t.Helper()
-	var out strings.Builder
-	require.NoError(t, Topo(&out, m, d, term.Options{Width: width}))
-	return out.String()
+	return text(t, TopologyOf(m, d, result.Tool{}), term.Options{Width: width})
 }
 
 // hostText shows a recorded machine.
@@ -67,9 +66,9 @@ func TestTopoLimitsDevices(t *testing.T) {
 	for i := range 300 {
 		d.Devices = append(d.Devices, topology.DeviceInterrupts{Device: topology.Device{PCI: fmt.Sprintf("0000:%02x:00.0", i)}})
 	}
-	text := topoText(t, hosts.Machine(t, "devices"), d, 0)
-	assert.Less(t, strings.Count(text, "\n"), 90)
-	assert.Contains(t, text, "and 252 more: gorun topo --format json")
+	shown := topoText(t, hosts.Machine(t, "devices"), d, 0)
+	assert.Less(t, strings.Count(shown, "\n"), 90)
+	assert.Contains(t, shown, "and 252 more: gorun topo --format json")
 }
 
 func TestThreadsText(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 	"gorun/internal/show/rendertest"
@@ -35,7 +36,7 @@ func recordedPair(t testing.TB) (before, run Input) {
 func compared(t testing.TB, c *result.Comparison, format string, opts term.Options) string {
 	t.Helper()
 	var out strings.Builder
-	require.NoError(t, render.Comparison(&out, c, format, opts))
+	require.NoError(t, document.Show(&out, render.Comparison{Comparison: c}, format, opts))
 	return out.String()
 }
 
@@ -67,8 +68,6 @@ func TestComparisonOfRunsThatDiffer(t *testing.T) {
 	for _, list := range []string{"differences", "cells", "only_a", "only_b", "warnings"} {
 		assert.Contains(t, empty, `"`+list+`": []`)
 	}
-	require.ErrorIs(t, render.Comparison(&strings.Builder{}, c, "csv", term.Options{}), render.ErrFormat)
-	require.ErrorIs(t, render.Comparison(rendertest.Broken{}, c, "table", term.Options{}), rendertest.ErrBroken)
 }
 
 // benchstat puts runs side by side that share their configuration but for the line that it was told to compare by.
@@ -77,12 +76,12 @@ func TestBenchfmtPair(t *testing.T) {
 	a, b := before.Run, run.Run
 	b.Host.Kernel = "6.19.0"
 	var out strings.Builder
-	require.NoError(t, experiments.BenchfmtPair(&out, a, b, "before.jsonl", rendertest.Hostile))
+	require.NoError(t, document.Show(&out, experiments.Pair(a, b, "before.jsonl", rendertest.Hostile), "benchfmt", term.Options{}))
 	assertPrintable(t, out.String())
 	for part, times := range map[string]int{
 		"Unit peak-RSS-bytes": 1, "run: before.jsonl\n": 1, "run: ": 2, "cpu: ": 1, "kernel: ": 0, "\nBenchmark": len(slices.Concat(a.Samples, b.Samples)),
 	} {
 		assert.Equal(t, times, strings.Count(out.String(), part), part)
 	}
-	require.ErrorIs(t, experiments.BenchfmtPair(rendertest.Broken{}, a, b, "a", "b"), rendertest.ErrBroken)
+	require.ErrorIs(t, document.Show(rendertest.Broken{}, experiments.Pair(a, b, "a", "b"), "benchfmt", term.Options{}), rendertest.ErrBroken)
 }

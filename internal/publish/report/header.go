@@ -8,19 +8,14 @@ import (
 	"time"
 
 	"gorun/internal/base/units"
+	"gorun/internal/publish/page"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 	"gorun/internal/show/view"
 )
 
-// fact is a line below the answer: a name, and a text for each run, or one text if all runs have the same.
-type fact struct {
-	Name  string
-	Texts []string
-}
-
 // factsOf returns how certain the answers are, where and when they were found.
-func factsOf(inputs []Input) (facts []fact) {
+func factsOf(inputs []Input) (facts []page.Fact) {
 	for _, f := range []struct {
 		name string
 		of   func(run *result.Run) string
@@ -38,7 +33,7 @@ func factsOf(inputs []Input) (facts []fact) {
 				texts[i] = fmt.Sprintf("%s: %s", runName(i, inputs[i]), texts[i])
 			}
 		}
-		facts = append(facts, fact{f.name, texts})
+		facts = append(facts, page.Fact{Name: f.name, Texts: texts})
 	}
 	return facts
 }

@@ -25,6 +25,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/files/input"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 	"gorun/internal/show/chart"
@@ -163,10 +164,8 @@ func readText(t testing.TB, journal string) Input {
 
 func show(t testing.TB, run *result.Run, v shown) string {
 	t.Helper()
-	format, err := experiments.Lookup(v.format)
-	require.NoError(t, err)
 	var out strings.Builder
-	require.NoError(t, format.Write(&out, run, v.opts))
+	require.NoError(t, document.Show(&out, experiments.Run(run), v.format, v.opts))
 	return out.String()
 }
 
@@ -323,8 +322,8 @@ func TestViewsOfCutJournals(t *testing.T) {
 			assert.False(t, in.Ended)
 			assert.True(t, in.Run.Partial)
 			assert.Contains(t, unbroken(show(t, in.Run, views[0])), "interrupted: what is shown was measured")
-			for _, format := range experiments.Formats() {
-				assert.NotRegexp(t, `NaN|%!`, show(t, in.Run, shown{format: format.Name}))
+			for _, format := range document.For[render.Run]().Names() {
+				assert.NotRegexp(t, `NaN|%!`, show(t, in.Run, shown{format: format}))
 			}
 			assert.Contains(t, pageOf(t, in), "This run has not ended")
 		}
@@ -455,8 +454,8 @@ func FuzzViews(f *testing.F) {
 		if json.Unmarshal(line, run) != nil {
 			return // -1 is no count
 		}
-		for _, format := range experiments.Formats() {
-			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
+		for _, format := range document.For[render.Run]().Names() {
+			require.NoError(t, document.Show(io.Discard, experiments.Run(run), format, term.Options{Width: width}))
 		}
 		for _, f := range figuresOf(run, experiments) {
 			if figure, ok := f.Draw(run); ok {

@@ -228,6 +228,26 @@ func Show(v Value) string {
 	return t.Sheet().Rows[0][0].Text
 }
 
+// Exact returns a value for programs: a number is not rounded, and is in seconds if it is a time; what is not known is "".
+func Exact(v Value) (text string) {
+	if s, is := numbers(v); is {
+		return units.Exact(s.Median)
+	}
+	switch v := v.(type) {
+	case Text:
+		return string(v)
+	case Given:
+		return string(v)
+	case CPUs:
+		return string(v)
+	case Phrases:
+		for _, phrase := range v {
+			text += phrase.Text
+		}
+	}
+	return text
+}
+
 // cellOf returns a value as people read it, and the range of a spread if its ends look different.
 func cellOf(v Value, seconds func(float64) string) (c Shown, between string) {
 	switch v := v.(type) {

@@ -42,3 +42,19 @@ func TestColumnsThatNothingHasAreLeftOut(t *testing.T) {
 		Table("", "")
 	assert.Len(t, built.Columns, 1)
 }
+
+// A program gets all digits of a number, times in seconds, and nothing for what is not known.
+func TestExact(t *testing.T) {
+	for want, v := range map[string]Value{
+		"0.12345678901234568":      Seconds(0.12345678901234568),
+		"0.0000012345678901234567": Number{1234.5678901234567, column.Nanoseconds},
+		"1234567":                  Spread{1234567, 1, 2e9, column.Count},
+		"0x10":                     Given("0x10"), "0-3": CPUs("0-3"), "-": Text("-"),
+		"slower, faster": Phrases{{Text: "slower, "}, {Text: "faster"}},
+		"":               Seconds(math.NaN()),
+	} {
+		assert.Equal(t, want, Exact(v))
+	}
+	assert.Empty(t, Exact(nil))
+	assert.Empty(t, Exact(Bar(0.5)), "it is drawn")
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"strconv"
@@ -19,18 +18,8 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/record/result"
 	"gorun/internal/show/chart"
-	"gorun/internal/show/term"
 	"gorun/internal/stats"
 )
-
-// Show returns a run as a format writes it.
-func Show(
-	t require.TestingT, format func(io.Writer, *result.Run, term.Options) error, run *result.Run, opts term.Options,
-) string {
-	var out strings.Builder
-	require.NoError(t, format(&out, run, opts))
-	return out.String()
-}
 
 // Run returns a run without samples on a machine with these numbers of CPUs and nodes.
 func Run(experiment string, cpus, nodes int) *result.Run {

@@ -418,34 +418,3 @@ func CellNames(run *result.Run) []string {
 	}
 	return term.Apart(names, MostOfName)
 }
-
-// Document is what is shown of something that is no run.
-type Document struct {
-	Answer   []Statement
-	Tables   []table.Table
-	Warnings []string
-}
-
-// Text shows a document to a person.
-func (d Document) Text(opts term.Options) string {
-	blocks, warnings := []string{AnswerBlock(d.Answer, opts)}, ""
-	for _, t := range d.Tables {
-		blocks = append(blocks, term.Table(t, opts))
-	}
-	for _, warning := range d.Warnings {
-		warnings += term.Paragraph("warning: ", warning, opts.Columns())
-	}
-	return term.Page(append(blocks, warnings))
-}
-
-// Markdown shows a document in GitHub Flavored Markdown.
-func (d Document) Markdown() string {
-	page := AnswerMarkdown(d.Answer)
-	for _, t := range d.Tables {
-		page += "\n" + term.MarkdownTable(t)
-	}
-	for _, warning := range d.Warnings {
-		page += "\n> " + term.EscapeMarkdown(warning) + "\n"
-	}
-	return page
-}

@@ -22,6 +22,7 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
+	"gorun/internal/publish/document"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
 	"gorun/internal/show/term"
@@ -341,8 +342,8 @@ func TestExamineThisMachine(t *testing.T) {
 func TestFormats(t *testing.T) {
 	r := Examine(t.Context(), recorded(t, "qemu-epyc8smt"))
 	var markdown, text, fixes bytes.Buffer
-	require.NoError(t, r.Markdown(&markdown))
-	require.NoError(t, r.Prometheus(&text))
+	require.NoError(t, document.Show(&markdown, r, "markdown", term.Options{}))
+	require.NoError(t, document.Show(&text, r, "prometheus", term.Options{}))
 	require.NoError(t, r.Fixes(&fixes))
 	assert.True(t, strings.HasPrefix(markdown.String(), "**Ready, as far as files show: no runs were compared.**\n"), markdown.String())
 	for _, c := range r.Conditions {

@@ -9,12 +9,8 @@ import (
 	"gorun/internal/base/units"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/table"
-	"gorun/internal/show/term"
 	"gorun/internal/show/view"
 )
-
-// Formats are the formats of a report, the default first.
-var Formats = []string{"table", "json", "markdown", "prometheus"}
 
 // answer says whether the machine is ready or why not, how much a run would suffer, and what else does not work.
 func (r *Report) answer() []view.Statement {
@@ -78,22 +74,13 @@ func (r *Report) tables() (tables []table.Table) {
 	return tables
 }
 
-func (r *Report) document() view.Document {
-	r = term.Clean(r)
-	return view.Document{Answer: r.answer(), Tables: r.tables(), Warnings: r.Warnings}
+// Page implements document.Document: the answer, then the conditions.
+func (r *Report) Page(bool) (view.Page, error) {
+	return view.Page{Answer: r.answer(), Tables: r.tables(), Warnings: view.Warnings(r.Warnings), Inline: true}, nil
 }
 
-// Table shows the report to a person: the answer, then the conditions.
-func (r *Report) Table(w io.Writer, opts term.Options) error {
-	_, err := io.WriteString(w, r.document().Text(opts))
-	return err
-}
-
-// Markdown shows the report in GitHub Flavored Markdown.
-func (r *Report) Markdown(w io.Writer) error {
-	_, err := io.WriteString(w, r.document().Markdown())
-	return err
-}
+// Brief implements document.Summarised.
+func (r *Report) Brief() (view.Page, error) { return r.Page(false) }
 
 // Fixes writes the commands that change conditions above OK, each with its undo.
 func (r *Report) Fixes(w io.Writer) error {
@@ -111,8 +98,8 @@ func (r *Report) Fixes(w io.Writer) error {
 	return err
 }
 
-// Prometheus writes the report in the text exposition format, for node_exporter's textfile collector.
-func (r *Report) Prometheus(w io.Writer) error {
+// Gauges implements document.Metered.
+func (r *Report) Gauges() []metrics.Metric {
 	ready := metrics.Metric{
 		Name: "gorun_doctor_ready", Help: "Whether the machine is ready for measurements of an area: 1 or 0.", Labels: []string{"area"},
 	}
@@ -136,5 +123,5 @@ func (r *Report) Prometheus(w io.Writer) error {
 				"The least difference that a run of 30 seconds is expected to find: 0.02 is 2%.", t.Resolution)
 		}
 	}
-	return metrics.WriteGauges(w, gauges)
+	return gauges
 }

@@ -120,17 +120,17 @@ func judgeHosts(t testing.TB, runs ...report.Input) *Hosts {
 
 // hostsPage shows all that hosts say.
 func hostsPage(h *Hosts) string {
-	page := view.AnswerBlock(h.Answer(), term.Options{Width: 110})
-	for _, t := range h.Tables() {
+	page := view.AnswerBlock(h.answer(), term.Options{Width: 110})
+	for _, t := range h.tables() {
 		page += "\n" + term.Table(t, term.Options{Width: 110})
 	}
-	return page + strings.Join(h.warnings(), "\n")
+	return page + strings.Join(h.Warned, "\n")
 }
 
 // hostsTable returns the text of a table.
 func hostsTable(t *testing.T, h *Hosts, name string) string {
 	t.Helper()
-	for _, table := range h.Tables() {
+	for _, table := range h.tables() {
 		if table.Name == name {
 			return term.Table(table, term.Options{Width: 120})
 		}
@@ -138,7 +138,7 @@ func hostsTable(t *testing.T, h *Hosts, name string) string {
 	return ""
 }
 
-func hostsAnswer(h *Hosts) string { return view.AnswerBlock(h.Answer(), term.Options{Width: 200}) }
+func hostsAnswer(h *Hosts) string { return view.AnswerBlock(h.answer(), term.Options{Width: 200}) }
 
 // cellOf returns the judgement of a cell.
 func cellOf(t *testing.T, h *Hosts, title string) HostsCell {
@@ -209,7 +209,7 @@ func TestHostsDisagree(t *testing.T) {
 		{"microcode", []HostValue{{"0x1", []string{"n1", "n2", "n3", "n6"}}, {"0x2", []string{"n4", "n5"}}}},
 		{"governor", []HostValue{{"performance", []string{"n1", "n2", "n3", "n5", "n6"}}, {"powersave", []string{"n4"}}}},
 	}, h.Conditions)
-	assert.Empty(t, h.warnings())
+	assert.Empty(t, h.Warned)
 
 	answer := hostsAnswer(h)
 	first, _, _ := strings.Cut(answer, "\n")
@@ -369,7 +369,7 @@ func TestHostsTwice(t *testing.T) {
 		"1 run is not complete, and counts for what was measured so far: a",
 		"a, a.c.org report the same boot of one machine and the same CPUs: the machine has several names, and is compared with itself, or one of " +
 			"them reports what is another's",
-	}, h.warnings())
+	}, h.Warned)
 }
 
 // Runs that are not of one matrix are refused, with what differs.
@@ -432,7 +432,7 @@ func TestOneHost(t *testing.T) {
 	answer := hostsAnswer(h)
 	assert.True(t, strings.HasPrefix(answer, "Slower than --method brute --pin-cpus share:1/2:\n"), answer)
 	assert.Contains(t, answer, "There is only one host, a: others are not known")
-	require.Len(t, h.Tables(), 1)
+	require.Len(t, h.tables(), 1)
 	assert.Contains(t, hostsTable(t, h, "cells"), "With 95% certainty, all verdicts of a host are true.")
 }
 

@@ -7,13 +7,31 @@ import (
 	"gorun/internal/base/units"
 	"gorun/internal/record/column"
 	"gorun/internal/record/table"
+	"gorun/internal/show/chart"
 	"gorun/internal/show/term"
 	"gorun/internal/show/view"
 	"gorun/internal/stats"
 )
 
-// Answer says on how many hosts the cells are faster or slower, and which hosts disagree. The first line is the answer.
-func (h *Hosts) Answer() []view.Statement {
+// Question implements document.Drawn.
+func (h *Hosts) Question() string { return "On which hosts does a placement help?" }
+
+// Page implements document.Document. The warnings name the runs that do not count, or not in full.
+func (h *Hosts) Page(bool) (view.Page, error) {
+	return view.Page{Answer: h.answer(), Tables: h.tables(), Warnings: view.Warnings(h.Warned), Inline: true}, nil
+}
+
+// Brief implements document.Summarised.
+func (h *Hosts) Brief() (view.Page, error) { return h.Page(false) }
+
+// Spreadsheet implements document.Listed.
+func (h *Hosts) Spreadsheet() table.Table { return h.cellsTable() }
+
+// Drawings implements document.Drawn: there are none.
+func (h *Hosts) Drawings() []chart.Drawing { return nil }
+
+// answer says on how many hosts the cells are faster or slower, and which hosts disagree. The first line is the answer.
+func (h *Hosts) answer() []view.Statement {
 	if len(h.Hosts) == 1 {
 		return h.alone()
 	}
@@ -217,9 +235,9 @@ func (d *Disagreement) different(limit int) string {
 	return strings.Join(words, ", ")
 }
 
-// Tables have the verdicts on each cell by number of hosts, the hosts that disagree, the spread of the ratios, and the conditions that
+// tables have the verdicts on each cell by number of hosts, the hosts that disagree, the spread of the ratios, and the conditions that
 // are not the same on all hosts.
-func (h *Hosts) Tables() []table.Table {
+func (h *Hosts) tables() []table.Table {
 	if len(h.Hosts) == 1 {
 		return []table.Table{h.cellsTable()}
 	}
@@ -349,6 +367,3 @@ func (c *HostCondition) words() string {
 	}
 	return strings.Join(words, "; ")
 }
-
-// Warnings name the runs that do not count, or not in full.
-func (h *Hosts) warnings() []string { return h.Warned }

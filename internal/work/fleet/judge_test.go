@@ -634,7 +634,7 @@ func TestWrongResults(t *testing.T) {
 	assert.Equal(t, "n2", j.Wrong[0].Node)
 	assert.Equal(t, "compute-one: CPU 3 counted 5 primes instead of 4", j.Wrong[0].What)
 	assert.Equal(t, "bandwidth: CPU 4 computed a wrong sum", j.Wrong[1].What)
-	assert.Contains(t, j.Answer()[0].Text, "Wrong results were computed on 1 node: n2")
+	assert.Contains(t, j.answer()[0].Text, "Wrong results were computed on 1 node: n2")
 }
 
 // The node nearest to being named is named after the forecast number of visits like those so far, and not before.
@@ -669,7 +669,7 @@ func TestRates(t *testing.T) {
 	require.Len(t, j.Slow, 1)
 	assert.Equal(t, "n4", j.Slow[0].Node)
 	assert.InDelta(t, 1.07, j.Slow[0].Ratio, 0.01)
-	assert.Regexp(t, `^1 of 20 nodes is slower than others like it by more than 2%: n4 \([67]\.\d% less bandwidth\)$`, j.Answer()[0].Text)
+	assert.Regexp(t, `^1 of 20 nodes is slower than others like it by more than 2%: n4 \([67]\.\d% less bandwidth\)$`, j.answer()[0].Text)
 	assert.Regexp(t, `^−[78]\.\d% to −[2-6]\.\d%$`, j.Slow[0].interval())
 	s := Slow{Standing: Standing{Ratio: 2.5, Better: result.Higher, Measure: "bandwidth"}, Lo: 2}
 	assert.Equal(t, "0.4 × as much bandwidth", s.words())

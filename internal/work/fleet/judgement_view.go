@@ -16,8 +16,16 @@ import (
 	"gorun/internal/stats"
 )
 
-func (j *Judgement) question() string   { return "Which nodes are slow?" }
-func (j *Judgement) warnings() []string { return j.Warnings }
+// Question implements document.Drawn.
+func (j *Judgement) Question() string { return "Which nodes are slow?" }
+
+// Page implements document.Document.
+func (j *Judgement) Page(bool) (view.Page, error) {
+	return view.Page{Answer: j.answer(), Tables: j.tables(), Warnings: view.Warnings(j.Warnings), Inline: true}, nil
+}
+
+// Brief implements document.Summarised.
+func (j *Judgement) Brief() (view.Page, error) { return j.Page(false) }
 
 // mostNamed is the number of names in a sentence or a cell of a table.
 const mostNamed = 8
@@ -93,8 +101,8 @@ func (s *Slow) interval() string {
 	return units.Changes{Step: 0.001}.Interval(s.Lo, hi)
 }
 
-// Answer says which nodes are slow, how certain that is, and which were not judged.
-func (j *Judgement) Answer() (all []view.Statement) {
+// answer says which nodes are slow, how certain that is, and which were not judged.
+func (j *Judgement) answer() (all []view.Statement) {
 	add := func(format string, args ...any) {
 		all = append(all, view.Statement{Text: fmt.Sprintf(format, args...)})
 	}
@@ -156,9 +164,9 @@ func (j *Judgement) mostBets() (most int) {
 // visitsNeeded is the least number of visits after which one node alone can be named.
 func (j *Judgement) visitsNeeded() int { return stats.BetsNeeded(cmp.Or(j.Needed, j.Few.Needed)) }
 
-// Tables are what a person reads: the slow nodes, those nearest to being named, wrong results, what was not judged, settings, and the
+// tables are what a person reads: the slow nodes, those nearest to being named, wrong results, what was not judged, settings, and the
 // classes.
-func (j *Judgement) Tables() []table.Table {
+func (j *Judgement) tables() []table.Table {
 	tables := []table.Table{j.slowTable(), j.nearestTable(), j.wrongTable(), j.unjudgedTable(), j.visitsTable(), j.settingsTable(), j.classesTable()}
 	return slices.DeleteFunc(append(tables, j.mediansTable()), func(t table.Table) bool { return len(t.Rows) == 0 })
 }
@@ -343,8 +351,8 @@ func (j *Judgement) mediansTable() table.Table {
 	return t
 }
 
-// sheet has a row for each measure of each node.
-func (j *Judgement) sheet() table.Table {
+// Spreadsheet implements document.Listed: it has a row for each measure of each node.
+func (j *Judgement) Spreadsheet() table.Table {
 	slow := map[[2]string]bool{}
 	for _, s := range j.Slow {
 		slow[[2]string{s.Node, s.Measure}] = true

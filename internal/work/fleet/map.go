@@ -16,8 +16,8 @@ const (
 	nameWidth = 22 // letters of a node's name there
 )
 
-// drawings has the heat map of nodes and measures.
-func (j *Judgement) drawings() []chart.Drawing {
+// Drawings implements document.Drawn: it has the heat map of nodes and measures.
+func (j *Judgement) Drawings() []chart.Drawing {
 	slowest := func(n Node) (ratio float64) {
 		for _, m := range n.Measures {
 			if m.Bets > 0 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -337,15 +336,8 @@ func (v *Visited) tables() []table.Table {
 	}
 }
 
-// Table shows the visit to a person. The path is not broken into lines, so that it can be copied.
-func (v *Visited) Table(w io.Writer, opts term.Options) error {
-	v = term.Clean(v)
-	blocks := []string{view.AnswerBlock(v.answer(), opts) + "  " + v.Path + "\n"}
-	for _, t := range v.tables() {
-		if len(t.Rows) > 0 {
-			blocks = append(blocks, term.Table(t, opts))
-		}
-	}
-	_, err := io.WriteString(w, term.Page(blocks))
-	return err
+// Page implements document.Document. The path is not broken into lines, so that it can be copied.
+func (v *Visited) Page(bool) (view.Page, error) {
+	path := func(term.Options) string { return "  " + v.Path + "\n" }
+	return view.Page{Answer: v.answer(), Copied: path, Tables: v.tables()}, nil
 }

@@ -21,6 +21,7 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/sysfs"
 	"gorun/internal/machine/topology"
+	"gorun/internal/publish/document"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/show/term"
@@ -138,7 +139,7 @@ func TestVisit(t *testing.T) {
 	assert.EqualError(t, visited.Err(), "CPU 9 computed a wrong value")
 	assert.NotEmpty(t, hint.Of(visited.Err()))
 	var out strings.Builder
-	require.NoError(t, visited.Table(&out, term.Options{}))
+	require.NoError(t, document.Show(&out, visited, "table", term.Options{}))
 	assert.True(t, strings.HasPrefix(out.String(), "Wrong results: CPU 9 computed a wrong value.\n"), out.String())
 	assert.Contains(t, out.String(), visited.Path+"\n")
 	assert.Regexp(t, `(?m)^  slow +slow +202 ns +the second +2$`, out.String())

@@ -12,16 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/publish/document"
 	"gorun/internal/publish/report"
 	"gorun/internal/show/rendertest"
 	"gorun/internal/show/term"
 )
 
 // shown shows a judgement in a format.
-func shown(t testing.TB, d document, format string) string {
+func shown(t testing.TB, d document.Document, format string) string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, Show(&out, d, format, term.Options{Width: 120}))
+	require.NoError(t, document.Show(&out, d, format, term.Options{Width: 120}))
 	return out.String()
 }
 
@@ -38,7 +39,7 @@ func twoSlow(t *testing.T) *Judgement {
 
 func TestAnswer(t *testing.T) {
 	var texts []string
-	for _, s := range twoSlow(t).Answer() {
+	for _, s := range twoSlow(t).answer() {
 		texts = append(texts, s.Text)
 	}
 	require.Len(t, texts, 3)
@@ -47,24 +48,24 @@ func TestAnswer(t *testing.T) {
 	assert.Equal(t, "Nodes: 20 judged, 1 never reported", texts[2])
 
 	few := judgeDir(t, fleetOf(20, 3).slowed(3, "latency", 1.2).write(t), options())
-	assert.Equal(t, "Of 20 nodes, none is certain to be slower than others like it by more than 2%", few.Answer()[0].Text)
-	assert.Equal(t, "Too few visits yet: a slow node needs at least 12 that count, and no node has more than 3", few.Answer()[1].Text)
+	assert.Equal(t, "Of 20 nodes, none is certain to be slower than others like it by more than 2%", few.answer()[0].Text)
+	assert.Equal(t, "Too few visits yet: a slow node needs at least 12 that count, and no node has more than 3", few.answer()[1].Text)
 
 	soon := judgeDir(t, fleetOf(20, 9).slowed(3, "latency", 1.2).write(t), options())
 	near := `^Nearest: n3 \(latency (19|20)(\.\d)?% slower\), e-value \d+\.\d of 800; about \d more visits$`
-	assert.Regexp(t, near, soon.Answer()[2].Text)
+	assert.Regexp(t, near, soon.answer()[2].Text)
 	for _, format := range []string{"table", "markdown", "html"} {
 		assert.Regexp(t, `(?s)Nearest: n3 .*Nearest to being named.*n3.*latency.*Not known to be slow`, shown(t, soon, format), format)
 	}
 
 	alone := judgeDir(t, fleetOf(1, 3).write(t), options())
-	assert.Equal(t, "No node was judged: a node needs others like it, visited in the same 1 h", alone.Answer()[0].Text)
+	assert.Equal(t, "No node was judged: a node needs others like it, visited in the same 1 h", alone.answer()[0].Text)
 }
 
 // Each format has the named nodes.
 func TestFormats(t *testing.T) {
 	j := twoSlow(t)
-	for _, format := range Formats() {
+	for _, format := range document.For[*Judgement]().Names() {
 		text := shown(t, j, format)
 		assert.Contains(t, text, "n3", format)
 		assert.Contains(t, text, "latency", format)
@@ -102,7 +103,7 @@ func TestMap(t *testing.T) {
 		return 200
 	}
 	m.measures = []string{"compute-one", "bandwidth"}
-	svg := judgeDir(t, m.write(t), options()).drawings()[0].SVG
+	svg := judgeDir(t, m.write(t), options()).Drawings()[0].SVG
 	for _, text := range []string{">n4</text>", ">compute-one</text>", ">bandwidth</text>", "n4, bandwidth: 25% less<", ">0.75</text>", "n4, compute-one: 0.0%<", ">equal</text>"} {
 		assert.Contains(t, svg, text)
 	}
@@ -125,6 +126,20 @@ func TestDrainLines(t *testing.T) {
 	assert.Equal(t, "# no node is named\n", shown(t, healthy, "slurm"))
 }
 
+// A node is drained for the first of its wrong results, and for all in which it is slow. A comment says why another has no line.
+func TestDrainReasons(t *testing.T) {
+	slow := Standing{Node: "n1", Measure: "latency", Ratio: 1.2, Part: "CPU 1"}
+	unsure := Slow{Standing: slow, Unsure: "few peers"}
+	unsure.Node = "n3"
+	j := &Judgement{
+		Nodes: []Node{{Name: "n2", State: Unexpected}}, Slow: []Slow{{Standing: slow}, unsure}, Warnings: []string{"odd"},
+		Wrong: []Wrong{{Node: "n1", Time: "noon"}, {Node: "n1", Time: "night"}, {Node: "n2", Time: "noon"}},
+	}
+	assert.Equal(t, "kubectl cordon -- n1 # gorun: wrong result at noon, latency 20% slower (CPU 1)\n"+
+		"# no line for n2 (wrong result at noon): it is not in --expect\n# no line for n3 (latency 20% slower (CPU 1)): few peers\n"+
+		"# warning: odd\n", shown(t, j, "kubernetes"))
+}
+
 // A text that a stranger wrote into a file changes neither the terminal nor a shell.
 func TestHostileTexts(t *testing.T) {
 	m := fleetOf(20, 20).slowed(3, "latency", 1.2)
@@ -134,7 +149,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 	j := judgeDir(t, m.write(t), options())
 	require.Len(t, j.Slow, 1)
-	for _, format := range Formats() {
+	for _, format := range document.For[*Judgement]().Names() {
 		text := shown(t, j, format)
 		assert.NotContains(t, text, "\x1b[31m", format)
 		assert.NotContains(t, text, "<script>\n", format)
@@ -155,15 +170,15 @@ func TestHostileDocuments(t *testing.T) {
 	for i := range drawn.Nodes {
 		drawn.Nodes[i].State = j.Nodes[i].State
 	}
-	require.NotEmpty(t, drawn.drawings())
-	rendertest.XML(t, term.Clean(drawn).drawings()[0].SVG)
+	require.NotEmpty(t, drawn.Drawings())
+	rendertest.XML(t, term.Clean(drawn).Drawings()[0].SVG)
 	run := recordedRun(t, "exec-placements")
 	hosts, err := JudgeHosts([]report.Input{onHost(t, run, "a"), onHost(t, run, "b"), onHost(t, run, "c")})
 	require.NoError(t, err)
-	for name, d := range map[string]document{"all": soiled, "drawn": drawn, "hosts": rendertest.Soiled(t, hosts)} {
-		for _, format := range Formats() {
+	for name, d := range map[string]document.Document{"all": soiled, "drawn": drawn, "hosts": rendertest.Soiled(t, hosts)} {
+		for _, format := range document.For[*Judgement]().Names() {
 			var page strings.Builder
-			if err := Show(&page, d, format, term.Options{}); err != nil {
+			if err := document.Show(&page, d, format, term.Options{}); err != nil {
 				continue // not of such documents
 			}
 			if format == "html" {

@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"encoding/json"
@@ -7,19 +7,16 @@ import (
 	"reflect"
 	"strings"
 
-	"gorun/internal/record/result"
 	"gorun/internal/show/term"
 )
 
-// JSON writes the whole run, indented by two spaces, with "<", ">" and "&" as themselves.
-func JSON(w io.Writer, run *result.Run, _ term.Options) error { return IndentedJSON(w, run) }
-
-// IndentedJSON writes any value as the JSON that gorun writes everywhere. Lists and maps that the schema promises are never null.
-func IndentedJSON(w io.Writer, value any) error {
+// writeJSON writes a document as itself, indented by two spaces, with "<", ">" and "&" as themselves. Lists and maps that the schema
+// promises are never null.
+func writeJSON(w io.Writer, d Document, _ term.Options) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(withLists(reflect.ValueOf(value)).Interface()); err != nil {
+	if err := enc.Encode(withLists(reflect.ValueOf(d)).Interface()); err != nil {
 		return fmt.Errorf("cannot write JSON: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 	"gorun/internal/record/table"
 )
 
-// sheet is a table as the page has it.
-type sheet struct {
+// Sheet is a table as the page has it.
+type Sheet struct {
 	Name    string // by which programs find it
 	Caption string
 	Head    []heading
@@ -41,9 +41,9 @@ type cell struct {
 // phrase is a line of a cell, each in the colour of its own verdict.
 type phrase struct{ Text, Class string }
 
-// sheetOf returns a table as the page has it. Verdicts stand next to what they are about, so that a narrow page shows them.
-func sheetOf(t table.Table) sheet {
-	s := sheet{Name: t.Name, Caption: t.Title, Notes: t.Notes}
+// SheetOf returns a table as the page has it. Verdicts stand next to what they are about, so that a narrow page shows them.
+func SheetOf(t table.Table) Sheet {
+	s := Sheet{Name: t.Name, Caption: t.Title, Notes: t.Notes}
 	read := t.Sheet()
 	var order []int
 	for n, c := range read.Columns {
@@ -87,9 +87,10 @@ func place(c table.SheetColumn) int {
 	return 2
 }
 
-func sheets(tables ...table.Table) (all []sheet) {
+// Sheets returns tables as the page has them.
+func Sheets(tables ...table.Table) (all []Sheet) {
 	for _, t := range tables {
-		all = append(all, sheetOf(t))
+		all = append(all, SheetOf(t))
 	}
 	return all
 }
