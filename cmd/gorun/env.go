@@ -21,7 +21,7 @@ type env = run.Env
 
 func defaultEnv() env {
 	return env{
-		Root:   sysfs.Live(),
+		Root:   sysfs.This(),
 		Stdout: output.NewStdout(), Stderr: &hint.Escaper{W: os.Stderr, Keep: "\r"}, // of progress
 		Show:     term.OptionsFor(os.Stdout, os.Getenv),
 		Progress: term.OptionsFor(os.Stderr, os.Getenv),

@@ -28,7 +28,7 @@ var inner = map[string]func(ctx context.Context, in io.Reader, out io.Writer) er
 }
 
 func runProbe(ctx context.Context, in io.Reader, out io.Writer) error {
-	root := sysfs.Live()
+	root := sysfs.This()
 	m, err := run.ReadMachine(root, true)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 var mayOpen = map[string]string{
 	"internal/files/input/input.go":       "an opener",
 	"internal/files/output/output.go":     "an opener",
-	"internal/kernel/sysfs/live.go":       "the kernel's",
+	"internal/kernel/sysfs/this.go":       "the kernel's",
 	"internal/kernel/sysfs/root.go":       "a recorded machine, by the rules of internal/files/input, which imports it",
 	"internal/kernel/sysfs/tree.go":       "a recorded machine, by the rules of internal/files/input, which imports it",
 	"internal/kernel/linux/error.go":      "the kernel's",

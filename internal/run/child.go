@@ -69,7 +69,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		return a, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	watcher, warnings := measure.OpenWatcher(sysfs.Live(), r.CPUs, r.Threads)
+	watcher, warnings := measure.OpenWatcher(sysfs.This(), r.CPUs, r.Threads)
 	defer func() { err = errors.Join(err, watcher.Close()) }()
 	t := take.Taker{Cells: []any{do}, Watcher: watcher}
 	if t.Sampler, err = x.Open(experiment.Environment{Environ: os.Environ(), Seed: r.Seed}, t.Cells); err != nil {

@@ -712,7 +712,7 @@ func (unending) Sample(ctx context.Context, _ any) (result.Sample, error) {
 // The default budget ends the first execution of the user's command, and a --timeout is the user's own limit.
 func TestEndless(t *testing.T) {
 	r := newTestRun(t, matrix.RandomBlocks, 2, Options{budget: time.Millisecond, given: func(string) bool { return false }})
-	watcher, _ := measure.OpenOutside(sysfs.Live(), cpuset.Of(0))
+	watcher, _ := measure.OpenOutside(sysfs.This(), cpuset.Of(0))
 	r.taker = take.Taker{Sampler: unending{}, Watcher: watcher, Cells: r.cellContents(), Command: true, Limit: r.options.limit()}
 	r.takeSample = r.taker.Take
 	err := r.sample(t.Context())

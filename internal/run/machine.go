@@ -57,7 +57,7 @@ func ReadMachine(root fs.FS, live bool) (*topology.Machine, error) {
 	if !live {
 		affinity = nil
 	}
-	t, err := topology.ReadLive(root, affinity)
+	t, err := topology.ReadThis(root, affinity)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // ends.
 func OpenRoot(path string) (fs.FS, error) {
 	if filepath.Clean(path) == "/" {
-		return Live(), nil
+		return This(), nil
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -109,7 +109,7 @@ func TestOpenRootKinds(t *testing.T) {
 	}
 	this, err := OpenRoot("/")
 	require.NoError(t, err)
-	assert.Equal(t, Live(), this)
+	assert.Equal(t, This(), this)
 	for name, want := range map[string]string{
 		"none":           "no such file",
 		"empty":          "holds no recorded machine",
@@ -133,7 +133,7 @@ func TestReadLink(t *testing.T) {
 	put(t, dir, "sys/class/net/eth1", "../../devices/none/eth1\n")
 	recorded, err := OpenRoot(dir)
 	require.NoError(t, err)
-	for name, fsys := range map[string]fs.FS{"recorded": recorded, "live": os.DirFS(dir)} {
+	for name, fsys := range map[string]fs.FS{"recorded": recorded, "this": os.DirFS(dir)} {
 		for file, want := range map[string]string{
 			"sys/class/net/eth0": "../../devices/none/eth0", "sys/class/net/eth1": "../../devices/none/eth1",
 			"sys/net/eth0": "../../devices/none/eth0",

@@ -72,7 +72,7 @@ func (*schedDebug) Close() error { return nil }
 // counter, it does not slow the thread. It returns an error on kernels without CONFIG_SCHED_DEBUG, and for a thread
 // that has ended.
 func ThreadMigrations(tid int) (uint64, error) {
-	return readSched(sysfs.Live(), fmt.Sprintf("proc/%d/sched", tid))
+	return readSched(sysfs.This(), fmt.Sprintf("proc/%d/sched", tid))
 }
 
 // readSched returns the migrations in a /proc/PID/sched (kernel/sched/debug.c, proc_sched_show_task).

@@ -21,11 +21,11 @@ const cpuDir = "sys/devices/system/cpu"
 // exists. Values that a kernel may omit are substituted, with a warning if the substitute is more than a default. A
 // file that cannot be read, is malformed or contradicts others is ignored, with a warning that names it. It returns
 // an error only if no file says which CPUs there are, or if the affinity mask is malformed.
-func Read(fsys fs.FS) (*Machine, error) { return ReadLive(fsys, nil) }
+func Read(fsys fs.FS) (*Machine, error) { return ReadThis(fsys, nil) }
 
-// ReadLive is Read for the machine that this process runs on. If no file has the affinity mask it calls affinity, and
+// ReadThis is Read for the machine that this process runs on. If no file has the affinity mask it calls affinity, and
 // if no file lists the CPUs it uses those of the mask. A nil affinity means a captured machine.
-func ReadLive(fsys fs.FS, affinity func() (cpuset.Set, error)) (*Machine, error) {
+func ReadThis(fsys fs.FS, affinity func() (cpuset.Set, error)) (*Machine, error) {
 	r := &reader{fsys: fsys, affinity: affinity}
 	m, err := r.machine()
 	if err != nil {

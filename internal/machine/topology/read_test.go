@@ -189,14 +189,14 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// On a live machine with hidden files, the kernel's answer gives the CPUs; a captured one is refused.
-func TestReadLiveWithoutFiles(t *testing.T) {
+// On this machine with hidden files, the kernel's answer gives the CPUs; a captured one is refused.
+func TestReadThisWithoutFiles(t *testing.T) {
 	mask := cpuset.Of(1, 3)
 	affinity := func() (cpuset.Set, error) { return mask, nil }
 	hidden := fstest.MapFS{}
 	_, err := topology.Read(hidden)
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	m, err := topology.ReadLive(hidden, affinity)
+	m, err := topology.ReadThis(hidden, affinity)
 	require.NoError(t, err)
 	assert.Equal(t, mask, m.Online())
 	assert.Equal(t, mask, m.Allowed())
@@ -206,23 +206,23 @@ func TestReadLiveWithoutFiles(t *testing.T) {
 	// Without /proc, or if its mask is malformed, the mask is the kernel's answer.
 	cpus := &fstest.MapFile{Data: []byte("0-3\n")}
 	sys := fstest.MapFS{"sys/devices/system/cpu/present": cpus, "sys/devices/system/cpu/online": cpus}
-	m, err = topology.ReadLive(sys, affinity)
+	m, err = topology.ReadThis(sys, affinity)
 	require.NoError(t, err)
 	assert.Equal(t, mask, m.Allowed())
 	sys["proc/self/status"] = &fstest.MapFile{Data: []byte("Cpus_allowed_list:\tnonsense\n")}
 	_, err = topology.Read(sys)
 	require.Error(t, err)
-	m, err = topology.ReadLive(sys, affinity)
+	m, err = topology.ReadThis(sys, affinity)
 	require.NoError(t, err)
 	assert.Equal(t, mask, m.Allowed())
 	assert.Contains(t, strings.Join(m.Warnings, "\n"), "the kernel's own answer counts")
 
 	// If the kernel does not answer either, there is an error or a warning.
 	refused := func() (cpuset.Set, error) { return cpuset.Set{}, fs.ErrPermission }
-	_, err = topology.ReadLive(hidden, refused)
+	_, err = topology.ReadThis(hidden, refused)
 	require.ErrorIs(t, err, fs.ErrPermission)
 	delete(sys, "proc/self/status")
-	m, err = topology.ReadLive(sys, refused)
+	m, err = topology.ReadThis(sys, refused)
 	require.NoError(t, err)
 	assert.Equal(t, cpuset.Range(0, 3), m.Allowed())
 	assert.Contains(t, strings.Join(m.Warnings, "\n"), "every online CPU is taken for ours")

@@ -95,7 +95,7 @@ func openProcess(pid int) (*process, error) {
 		return nil, err
 	}
 	of := &process{pid: pid, dir: dir}
-	t, err := linux.ReadProcess(sysfs.Live(), pid)
+	t, err := linux.ReadProcess(sysfs.This(), pid)
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
@@ -117,7 +117,7 @@ func (p *Subject) mayPlace(pid int) error {
 	case pid == 1 && (namespace == initialPIDNamespace || namespace == 0):
 		return refuse("is the machine's first, on which all others depend")
 	}
-	t, err := linux.ReadTask(sysfs.Live(), pid, pid)
+	t, err := linux.ReadTask(sysfs.This(), pid, pid)
 	own := t.UID == uint32(os.Geteuid()) || t.EUID == uint32(os.Geteuid()) // as for sched_setaffinity(2)
 	switch {
 	case linux.Gone(err):
@@ -126,7 +126,7 @@ func (p *Subject) mayPlace(pid int) error {
 		return err
 	case t.Kernel:
 		return refuse("is a thread of the kernel")
-	case !own && !linux.MayPlaceOthers(sysfs.Live()):
+	case !own && !linux.MayPlaceOthers(sysfs.This()):
 		return hint.With(refuse("belongs to another user"), "run gorun as that user, or as root")
 	}
 	return nil
@@ -166,7 +166,7 @@ func (p *Subject) Processes() ([]int, error) {
 
 func (p *Subject) list() (pids []int, err error) {
 	if p.Group != "" {
-		pids, err = cgroup.Processes(sysfs.Live(), strings.TrimPrefix(p.Group, "/"))
+		pids, err = cgroup.Processes(sysfs.This(), strings.TrimPrefix(p.Group, "/"))
 		if linux.Gone(err) {
 			err = nil // a group that is gone has none
 		}
@@ -229,7 +229,7 @@ func (of *process) tids() (tids []int, err error) {
 		}
 	}
 	if len(tids) == 1 { // the last thread of a process that has ended stays until its parent has waited for it
-		if t, err := linux.ReadTask(sysfs.Live(), of.pid, tids[0]); linux.Gone(err) || err == nil && t.Ended {
+		if t, err := linux.ReadTask(sysfs.This(), of.pid, tids[0]); linux.Gone(err) || err == nil && t.Ended {
 			return nil, nil
 		}
 	}
@@ -239,7 +239,7 @@ func (of *process) tids() (tids []int, err error) {
 // CPUSeconds returns the CPU time of the program: of a control group that counts it, also that of processes that have ended.
 func (p *Subject) CPUSeconds() (seconds float64, err error) {
 	if p.Group != "" {
-		if seconds, err = cgroup.CPUSeconds(sysfs.Live(), strings.TrimPrefix(p.Group, "/")); err == nil {
+		if seconds, err = cgroup.CPUSeconds(sysfs.This(), strings.TrimPrefix(p.Group, "/")); err == nil {
 			return seconds, nil
 		}
 	}
@@ -263,7 +263,7 @@ type Turns struct {
 // Turns reads those of all threads, 4 µs for each, and their migrations, 40 µs for each, if they are asked for; false on a kernel without
 // CONFIG_SCHED_INFO.
 func (p *Subject) Turns(migrations bool) (sum Turns, known bool) {
-	root, moves := sysfs.Live(), 0.0
+	root, moves := sysfs.This(), 0.0
 	err := p.threads(func(of *process, tid int) error {
 		t, err := linux.ReadTurns(root, fmt.Sprintf("proc/%d/task/%d/schedstat", of.pid, tid))
 		if err != nil {

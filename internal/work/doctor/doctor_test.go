@@ -317,7 +317,7 @@ func TestExamineThisMachine(t *testing.T) {
 	defer func(is float64) { runSeconds = is }(runSeconds)
 	runSeconds = 0.001
 	root := os.DirFS("/")
-	m, err := topology.ReadLive(root, func() (cpuset.Set, error) { return linux.GetAffinity(0) })
+	m, err := topology.ReadThis(root, func() (cpuset.Set, error) { return linux.GetAffinity(0) })
 	require.NoError(t, err)
 	before, err := linux.GetAffinity(0)
 	require.NoError(t, err)

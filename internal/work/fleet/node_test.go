@@ -70,7 +70,7 @@ func visitor(t *testing.T, dir string, measures ...planned) *Visitor {
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
 	return &Visitor{
-		Root: sysfs.Live(), Machine: m, Host: result.Host{BootID: "boot"}, Dir: dir, Node: "n1", Budget: tests.Hang,
+		Root: sysfs.This(), Machine: m, Host: result.Host{BootID: "boot"}, Dir: dir, Node: "n1", Budget: tests.Hang,
 		Now: func() time.Time { return time.Date(2026, 11, 27, 6, 12, 5, 123456789, time.UTC) }, measures: append([]planned{}, measures...),
 	}
 }

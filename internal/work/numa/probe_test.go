@@ -29,12 +29,12 @@ import (
 	"gorun/internal/record/result"
 )
 
-var live = os.DirFS("/")
+var this = os.DirFS("/")
 
 // thisMachine reads the machine that the tests run on.
 func thisMachine(t *testing.T) *topology.Machine {
 	t.Helper()
-	m, err := topology.Read(live)
+	m, err := topology.Read(this)
 	require.NoError(t, err)
 	return m
 }
@@ -59,7 +59,7 @@ func planned(r Request, m *topology.Machine) Request {
 // takeSample measures, and skips the test if this build or machine lacks something.
 func takeSample(t *testing.T, m *topology.Machine, r Request) (result.Sample, Figures) {
 	t.Helper()
-	return takeSampleOf(t, live, m, r)
+	return takeSampleOf(t, this, m, r)
 }
 
 // takeSampleOf is takeSample with other files of the machine.
@@ -88,7 +88,7 @@ func decoded(t *testing.T, s result.Sample) Figures {
 
 func TestMeasure(t *testing.T) {
 	m := thisMachine(t)
-	support := ReadSupport(live, m)
+	support := ReadSupport(this, m)
 	support.Probe(m, ByMempolicy)
 	support.Probe(m, ByPrctl)
 	balancing := " --numa-balancing " + strconv.Itoa(support.Balancing)
@@ -213,7 +213,7 @@ func TestMeasurePhases(t *testing.T) {
 		reads++
 		return "mm->numa_scan_seq : " + strconv.Itoa(2*reads) + "\nnuma_pages_migrated : 7\nnuma_preferred_nid : -1\n"
 	}
-	s, v := takeSampleOf(t, &probeThread{FS: live, balancing: []string{"1", "1"}, sched: sched}, m, r)
+	s, v := takeSampleOf(t, &probeThread{FS: this, balancing: []string{"1", "1"}, sched: sched}, m, r)
 	require.NotNil(t, v.Settling)
 	require.NotNil(t, v.Settled)
 	assert.GreaterOrEqual(t, v.SettledSeconds, 0.005)
@@ -263,7 +263,7 @@ func TestFirstTouchBefore(t *testing.T) {
 	for touch, boundFirst := range map[string]bool{"": true, TouchBefore: false} {
 		r := plain(m)
 		r.Row.FirstTouch = touch
-		p := newProbe(live, m, planned(r, m))
+		p := newProbe(this, m, planned(r, m))
 		require.NoError(t, placement.OnThread(func() error {
 			for _, step := range p.steps() {
 				if err := step(); err != nil {
@@ -330,7 +330,7 @@ func TestMeasureBindBalancing(t *testing.T) {
 	assert.True(t, sample.Placement.Verified, "%v", sample.Placement.Mismatches)
 	assert.Contains(t, sample.Placement.Requested, "(bind+balancing)")
 	r.Row.MemPolicy = ""
-	p := newProbe(live, m, planned(r, m))
+	p := newProbe(this, m, planned(r, m))
 	require.NoError(t, p.allocate())
 	defer func() { require.NoError(t, p.close()) }()
 	p.Row.MemPolicy = BindBalancing // a policy that was not applied
@@ -343,19 +343,19 @@ func TestMeasureRefuses(t *testing.T) {
 	m := thisMachine(t)
 	r := plain(m)
 	r.On = cpuset.Of(60000)
-	_, err := Measure(t.Context(), live, m, planned(r, m))
+	_, err := Measure(t.Context(), this, m, planned(r, m))
 	require.ErrorContains(t, err, "set the affinity to CPUs 60000")
 
 	r = plain(m)
 	r.Row.Mem = 999
-	_, err = Measure(t.Context(), live, m, planned(r, m))
+	_, err = Measure(t.Context(), this, m, planned(r, m))
 	require.Error(t, err, "no such node")
 	for _, node := range m.Nodes {
 		if m.MemoryNodes().Contains(node.Node) {
 			continue
 		}
 		r.Row.Mem = node.Node
-		_, err := Measure(t.Context(), live, m, planned(r, m))
+		_, err := Measure(t.Context(), this, m, planned(r, m))
 		require.ErrorContains(t, err, "this process may use no memory on these nodes")
 		t.Logf("%v; %s", err, hint.Of(err))
 	}
@@ -363,12 +363,12 @@ func TestMeasureRefuses(t *testing.T) {
 	r = plain(m)
 	r.Row.PreferredNode, r.Row.PreferredBy = m.Nodes[0].Node, ByPrctl
 	if linux.HavePreferredNode() != nil {
-		_, err = Measure(t.Context(), live, m, planned(r, m))
+		_, err = Measure(t.Context(), this, m, planned(r, m))
 		require.Error(t, err, "no figure is made up")
 	}
 	r = plain(m)
 	r.Row.Access = "sideways"
-	_, err = Measure(t.Context(), live, m, planned(r, m))
+	_, err = Measure(t.Context(), this, m, planned(r, m))
 	require.Error(t, err)
 }
 
@@ -416,7 +416,7 @@ func TestRequested(t *testing.T) {
 		Float: "memory of node 0, CPUs 1-5 of the run, node 1 preferred by prctl, NUMA balancing 1, nice 5",
 	} {
 		r.Row.CPU, r.On = cpu, cpuset.Of(1, 2, 3, 4, 5)
-		p := newProbe(live, m, planned(r, m))
+		p := newProbe(this, m, planned(r, m))
 		assert.Equal(t, want, p.requested())
 	}
 }
@@ -432,7 +432,7 @@ func TestMeasureStops(t *testing.T) {
 			r := plain(m)
 			r.Row.Access, r.Accesses, r.Settle = access, 1<<50, c.settle
 			ctx, cancel := context.WithTimeout(t.Context(), c.after) // at any moment
-			s, err := Measure(ctx, live, m, planned(r, m))
+			s, err := Measure(ctx, this, m, planned(r, m))
 			cancel()
 			skipIfRefused(t, err)
 			require.NoError(t, err)
@@ -448,7 +448,7 @@ func TestMeasureStops(t *testing.T) {
 // The moves of the probe's thread are traced.
 func TestMoves(t *testing.T) {
 	cpus, m := tests.CPUs(t, 2), thisMachine(t)
-	p := newProbe(live, m, plain(m))
+	p := newProbe(this, m, plain(m))
 	require.NoError(t, placement.OnThread(func() error {
 		p.startTraces()
 		visit := func(int) error { return nil }
@@ -463,7 +463,7 @@ func TestMoves(t *testing.T) {
 // Page faults in the buffer are counted, and those in other memory are not.
 func TestBufferFaults(t *testing.T) {
 	m := thisMachine(t)
-	p := newProbe(live, m, plain(m))
+	p := newProbe(this, m, plain(m))
 	defer func() { require.NoError(t, p.close()) }()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

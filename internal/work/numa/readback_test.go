@@ -33,7 +33,7 @@ func TestMeasureDoubtsBalancing(t *testing.T) {
 		{"0", "mm->numa_scan_seq : 0\n", false},
 		{"1", "", false},
 	} {
-		root := &probeThread{FS: live, balancing: []string{c.balancing, c.balancing}, sched: func() string { return c.sched }}
+		root := &probeThread{FS: this, balancing: []string{c.balancing, c.balancing}, sched: func() string { return c.sched }}
 		s, v := takeSampleOf(t, root, m, plain(m))
 		never := slices.ContainsFunc(s.Doubts, func(d result.Doubt) bool {
 			return d.Verdict == result.Suspect && strings.Contains(d.Reason, "NUMA balancing never scanned this process (") &&
@@ -53,7 +53,7 @@ func TestMeasureDoubtsBalancing(t *testing.T) {
 // Pages that are not in memory are on no node, so that none of them is on another node than the row's.
 func TestReadNodesAbsent(t *testing.T) {
 	m := thisMachine(t)
-	if _, err := fs.Stat(live, "proc/self/numa_maps"); err != nil {
+	if _, err := fs.Stat(this, "proc/self/numa_maps"); err != nil {
 		t.Skip("needs /proc/self/numa_maps")
 	}
 	page := os.Getpagesize()
@@ -153,7 +153,7 @@ func TestMeasureChecksBalancing(t *testing.T) {
 	} {
 		r := plain(m)
 		r.Row.NUMABalancing = c.asked
-		s, v := takeSampleOf(t, &probeThread{FS: live, balancing: slices.Clone(c.reads)}, m, r)
+		s, v := takeSampleOf(t, &probeThread{FS: this, balancing: slices.Clone(c.reads)}, m, r)
 		assert.Len(t, s.Placement.Mismatches, c.mismatches, "%d %v", c.asked, c.reads)
 		assert.Equal(t, c.mismatches == 0, s.Placement.Verified)
 		said := 0
@@ -185,7 +185,7 @@ func TestMeasureChecksKnobs(t *testing.T) {
 	} {
 		r := plain(m)
 		r.Row.MigrationCost = c.asked
-		root := &probeThread{FS: live, files: fstest.MapFS{
+		root := &probeThread{FS: this, files: fstest.MapFS{
 			"sys/kernel/debug/sched/migration_cost_ns": {Data: []byte(c.is)}, "proc/sys/kernel/sched_migration_cost_ns": nil,
 		}}
 		s, _ := takeSampleOf(t, root, m, r)

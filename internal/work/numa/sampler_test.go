@@ -61,7 +61,7 @@ func TestKnobsNeedPrivilege(t *testing.T) {
 		t.Skip("needs a user who may not set the migration cost")
 	}
 	m := thisMachine(t)
-	_, err = withFlags(t, map[string]string{"migration-cost": "50us"}).Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: live, Live: true})
+	_, err = withFlags(t, map[string]string{"migration-cost": "50us"}).Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: this, Live: true})
 	require.ErrorContains(t, err, "--migration-cost 50µs: ")
 	assert.Contains(t, hint.Of(err), "root")
 }

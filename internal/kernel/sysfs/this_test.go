@@ -28,7 +28,7 @@ func TestThisMachineReadsAsByPackageOS(t *testing.T) {
 	theirs := os.DirFS("/")
 	for _, name := range names {
 		want, wantErr := fs.ReadFile(theirs, name)
-		got, err := fs.ReadFile(Live(), name)
+		got, err := fs.ReadFile(This(), name)
 		assert.True(t, bytes.Equal(want, got), name)
 		assert.Equal(t, wantErr == nil, err == nil, "%s: %v", name, err)
 		if wantErr != nil {
@@ -36,7 +36,7 @@ func TestThisMachineReadsAsByPackageOS(t *testing.T) {
 			assert.Equal(t, readError(name, wantErr).Error(), readError(name, err).Error())
 		}
 	}
-	entries, err := fs.ReadDir(Live(), "sys/devices/system")
+	entries, err := fs.ReadDir(This(), "sys/devices/system")
 	require.NoError(t, err)
 	assert.NotEmpty(t, entries)
 }
@@ -62,7 +62,7 @@ func TestFilesOfDevicesAreReadOnce(t *testing.T) {
 	const times = 10
 	before := reads()
 	for range times {
-		_, err := fs.ReadFile(Live(), "sys/devices/system/cpu/online")
+		_, err := fs.ReadFile(This(), "sys/devices/system/cpu/online")
 		require.NoError(t, err)
 	}
 	assert.Equal(t, times, reads()-before-own)

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Live returns the files of this machine, rooted at /. Its ReadFile makes four system calls or fewer for a small file:
+// This returns the files of this machine, rooted at /. Its ReadFile makes four system calls or fewer for a small file:
 // os.ReadFile makes eleven, since it asks for the file's size and offers each file to the poller of the runtime, and a
 // machine of thousands of CPUs has a hundred thousand files.
-func Live() fs.FS { return live{os.DirFS("/").(dirFS)} }
+func This() fs.FS { return thisMachine{os.DirFS("/").(dirFS)} }
 
 // dirFS is the interface of os.DirFS's result.
 type dirFS interface {
@@ -20,7 +20,7 @@ type dirFS interface {
 	fs.ReadLinkFS
 }
 
-type live struct{ dirFS }
+type thisMachine struct{ dirFS }
 
 // page is the smallest page size. A read of a file below /sys/devices returns its whole content or one page
 // (Documentation/filesystems/sysfs.rst), so a shorter read is the end. Files of /proc and of control groups may
@@ -28,7 +28,7 @@ type live struct{ dirFS }
 const page = 4096
 
 // ReadFile implements fs.ReadFileFS.
-func (live) ReadFile(name string) ([]byte, error) {
+func (thisMachine) ReadFile(name string) ([]byte, error) {
 	fault := func(op string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 	if !fs.ValidPath(name) {
 		return nil, fault("open", fs.ErrInvalid)
