@@ -128,7 +128,7 @@ func runFleetNode(ctx context.Context, o *visitOptions) error {
 	current.Store("")
 	v.Begins = func(measure string) { current.Store(measure) }
 	stop := term.Progress{
-		What: "visit", Duration: o.budget, Live: func() (live result.Live) { return live },
+		What: "visit", Duration: o.budget, Live: func() (live result.State) { return live },
 		Now: func() string { return current.Load().(string) },
 	}.Start(o.env.Stderr, o.env.Progress)
 	visited, err := v.Visit(ctx)

@@ -129,7 +129,7 @@ type Sampler[C any] interface {
 // Optional parts of a Sampler.
 type (
 	// Live returns the figures so far, including the sample in progress. It is called from any goroutine.
-	Live interface{ Live() result.Live }
+	Live interface{ Live() result.State }
 	// Settler returns what Prepare has found about all samples and was not asked for, by name. It becomes part of the run's spec.
 	Settler interface{ Settled() map[string]string }
 	// Preparer does slow work before the first sample, after all outputs are open.
@@ -249,7 +249,7 @@ type Definition[C any] struct {
 	Columns column.List
 	// Count adds the figures of a sample to the state of its run, which progress and metrics show. nil: they show the common
 	// figures.
-	Count func(live *result.Live, sample *result.Sample)
+	Count func(state *result.State, sample *result.Sample)
 }
 
 // Sampling is the default extent of a plain run.

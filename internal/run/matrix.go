@@ -173,7 +173,7 @@ func (c *Matrix) find(ctx context.Context, m *machine, args []string) (experimen
 			if !c.quiet {
 				show.Do(func() {
 					p := term.Progress{
-						What: c.x.Name, Now: func() string { return *doing.Load() }, Live: func() (live result.Live) { return live },
+						What: c.x.Name, Now: func() string { return *doing.Load() }, Live: func() (live result.State) { return live },
 					}
 					stop = p.Start(c.env.Stderr, c.env.Progress)
 				})

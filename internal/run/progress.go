@@ -42,7 +42,7 @@ func (d *driver) showPreparing() (stop func()) {
 	if d.options.quiet {
 		return func() {}
 	}
-	p := term.Progress{What: "preparing the first sample", Live: func() (live result.Live) { return live }}
+	p := term.Progress{What: "preparing the first sample", Live: func() (live result.State) { return live }}
 	return p.Start(d.env.Stderr, d.env.Progress)
 }
 

@@ -28,7 +28,7 @@ type session struct {
 	env      Env
 	files    output.Opener
 	run      *result.Run
-	live     func() result.Live
+	live     func() result.State
 	journal  *journal.Writer
 	resumed  *journal.Recording // the run is the journal's, and has its samples; nil: it begins
 	changed  []result.File      // while the run was stopped, for the next sample
@@ -66,8 +66,8 @@ func worseOutcome(ended, failed error) error {
 func (s *session) onClose(undo func() error) { s.closers = append(s.closers, undo) }
 
 // openMetrics exports the run to Prometheus; work returns the live figures of its workers.
-func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() result.Live, info metrics.Info) error {
-	s.live = func() result.Live { return s.state.combined(work) }
+func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() result.State, info metrics.Info) error {
+	s.live = func() result.State { return s.state.combined(work) }
 	exporter := metrics.NewExporter(s.live, info)
 	var err error
 	if m.listen != "" {

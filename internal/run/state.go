@@ -15,11 +15,11 @@ import (
 // liveState holds the live state of a run, for progress and metrics: the sums over its samples, and its extent.
 type liveState struct {
 	mu      sync.Mutex
-	columns column.List                        // of the experiment
-	count   func(*result.Live, *result.Sample) // of the experiment; nil: none
+	columns column.List                         // of the experiment
+	count   func(*result.State, *result.Sample) // of the experiment; nil: none
 	now     func() time.Time
-	work    result.Live // of the samples, and of their processes if they are not this one
-	cpus    int         // of the run
+	work    result.State // of the samples, and of their processes if they are not this one
+	cpus    int          // of the run
 	extent  result.Extent
 	begun   time.Time
 	before  float64 // seconds of the run before a resume
@@ -73,9 +73,9 @@ func (t *liveState) add(s result.Sample) {
 		l.InvoluntarySwitches += *n
 	}
 	for _, cpu := range s.CPUs {
-		at, found := slices.BinarySearchFunc(l.CPUs, cpu.CPU, func(c result.LiveCPU, id int) int { return cmp.Compare(c.CPU, id) })
+		at, found := slices.BinarySearchFunc(l.CPUs, cpu.CPU, func(c result.CPUState, id int) int { return cmp.Compare(c.CPU, id) })
 		if !found {
-			l.CPUs = slices.Insert(l.CPUs, at, result.LiveCPU{CPU: cpu.CPU})
+			l.CPUs = slices.Insert(l.CPUs, at, result.CPUState{CPU: cpu.CPU})
 		}
 		l.CPUs[at].Workers += uint64(cpu.Workers)
 		l.CPUs[at].BusySeconds += cpu.BusySeconds
@@ -102,7 +102,7 @@ func (t *liveState) migrations(s *result.Sample) map[string]uint64 {
 }
 
 // childWork returns the work of the samples' processes.
-func (t *liveState) childWork() result.Live {
+func (t *liveState) childWork() result.State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.work
@@ -112,9 +112,9 @@ func (t *liveState) childWork() result.Live {
 
 // combined combines the run's state with the live figures of work. It calls work after it has read the samples, so that
 // the figures include all samples.
-func (t *liveState) combined(work func() result.Live) result.Live {
+func (t *liveState) combined(work func() result.State) result.State {
 	t.mu.Lock()
-	stands := result.Live{
+	stands := result.State{
 		Totals: t.work.Totals.Clone(), RunCPUs: t.cpus, Extent: t.extent, Elapsed: t.ended, Finished: t.ended > 0,
 		Interim: t.interim,
 	}
@@ -138,8 +138,8 @@ func (t *liveState) combined(work func() result.Live) result.Live {
 }
 
 // ownSwitches adds the context switches of this process, as the kernel counts them.
-func ownSwitches(live func() result.Live) func() result.Live {
-	return func() result.Live {
+func ownSwitches(live func() result.State) func() result.State {
+	return func() result.State {
 		l := live()
 		if usage, err := linux.ProcessUsage(); err == nil {
 			l.VoluntarySwitches, l.InvoluntarySwitches = usage.VoluntarySwitches, usage.InvoluntarySwitches

@@ -18,7 +18,7 @@ func TestLiveState(t *testing.T) {
 	var state liveState
 	state.begin(func() time.Time { return at })
 	pass := func(seconds float64) { at = at.Add(time.Duration(seconds * float64(time.Second))) }
-	read := func() result.Live { return state.combined(func() result.Live { return result.Live{} }) }
+	read := func() result.State { return state.combined(func() result.State { return result.State{} }) }
 
 	pass(7) // it prepares
 	live := read()

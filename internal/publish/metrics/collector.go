@@ -34,15 +34,15 @@ const runLabel = "run"
 
 // collector reads the run once per scrape; nothing is counted here, so a run without scrapes has no cost.
 type collector struct {
-	live  func() result.Live
+	state func() result.State
 	info  Info
 	descs [len(Families)]*prometheus.Desc
 	begun time.Time
 }
 
-// newCollector collects from live, which must be safe to call from any goroutine.
-func newCollector(live func() result.Live, info Info) *collector {
-	c := &collector{live: live, info: info, begun: time.Now()}
+// newCollector returns a collector of a run. The function state must be safe to call from any goroutine.
+func newCollector(state func() result.State, info Info) *collector {
+	c := &collector{state: state, info: info, begun: time.Now()}
 	for i, f := range Families {
 		c.descs[i] = prometheus.NewDesc(Prefix+f.Name, f.Help, f.Labels, nil)
 	}
@@ -58,7 +58,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect sends the series of one reading of the run.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	r := reading{c.live(), c.info}
+	r := reading{c.state(), c.info}
 	for i, f := range Families {
 		desc := c.descs[i]
 		if f.Type == Histogram {
@@ -134,10 +134,9 @@ type Exporter struct {
 	process   *prometheus.Registry
 }
 
-// NewExporter exports the run that live reads. live is called once per scrape, from any goroutine, and also after the
-// run.
-func NewExporter(live func() result.Live, info Info) *Exporter {
-	e := &Exporter{newCollector(live, info), prometheus.NewRegistry(), prometheus.NewRegistry()}
+// NewExporter exports a run, whose state is read once per scrape, from any goroutine, and also after the run.
+func NewExporter(state func() result.State, info Info) *Exporter {
+	e := &Exporter{newCollector(state, info), prometheus.NewRegistry(), prometheus.NewRegistry()}
 	e.run.MustRegister(e.collector)
 	e.process.MustRegister(
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsScheduler)),

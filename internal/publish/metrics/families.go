@@ -38,7 +38,7 @@ type Family struct {
 
 // reading is the state of the run at one moment.
 type reading struct {
-	result.Live
+	result.State
 	info Info
 }
 

@@ -30,14 +30,14 @@ var fixedInfo = Info{
 	Split: "contiguous", Placement: `pin-cpus "0-1", nice 5`,
 }
 
-// fixedLive is a run with a figure for every family, unlike any real one.
-func fixedLive() result.Live {
+// fixedState is a run with a figure for every family, unlike any real one.
+func fixedState() result.State {
 	steal, throttled, queue, pressure, left := 0.25, 0.125, 1.5, 2.5, 12.0
 	minor, major := uint64(5000), uint64(3)
-	live := result.Live{
+	state := result.State{
 		NumbersTested: 150000, PrimesFound: 13848, WorkersStarted: 37502, WorkersFinished: 37500, Threads: 13,
 		VoluntarySwitches: 1203, InvoluntarySwitches: 87,
-		CPUs: []result.LiveCPU{
+		CPUs: []result.CPUState{
 			{CPU: 0, Workers: 18800, BusySeconds: 2.25},
 			{CPU: 11, Workers: 18700, BusySeconds: 2.5},
 		},
@@ -68,12 +68,12 @@ func fixedLive() result.Live {
 		}},
 	}
 	for _, seconds := range []float64{0, 2e-6, 0.001, 0.001, 3, 5000} {
-		live.WorkerSeconds.Add(seconds)
+		state.WorkerSeconds.Add(seconds)
 	}
 	for _, seconds := range []float64{1.5, 1.5, 1.75} {
-		live.Totals.Seconds.Add(seconds)
+		state.Totals.Seconds.Add(seconds)
 	}
-	return live
+	return state
 }
 
 // exposition returns the run's own series as a scraper sees them.
@@ -85,7 +85,7 @@ func exposition(t *testing.T, e *Exporter) string {
 }
 
 func TestGoldenExposition(t *testing.T) {
-	got := exposition(t, NewExporter(fixedLive, fixedInfo))
+	got := exposition(t, NewExporter(fixedState, fixedInfo))
 	path := filepath.Join("..", "..", "..", "testdata", "golden", "metrics", "run.prom")
 	if *update {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -102,7 +102,7 @@ func TestGoldenExposition(t *testing.T) {
 // The pedantic registry compares the collected series with the described ones.
 func TestSeriesAreAsDescribed(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	require.NoError(t, registry.Register(newCollector(fixedLive, fixedInfo)))
+	require.NoError(t, registry.Register(newCollector(fixedState, fixedInfo)))
 	n, err := testutil.GatherAndCount(registry)
 	require.NoError(t, err)
 	assert.Greater(t, n, len(Families), "each has a series, and some have several")
@@ -112,7 +112,7 @@ func TestSeriesAreAsDescribed(t *testing.T) {
 }
 
 func TestOpenEndedRunHasNoPlan(t *testing.T) {
-	got := exposition(t, NewExporter(func() result.Live { return result.Live{} }, Info{}))
+	got := exposition(t, NewExporter(func() result.State { return result.State{} }, Info{}))
 	assert.NotContains(t, got, "gorun_samples_planned")
 	assert.NotContains(t, got, "gorun_cpu_")
 	assert.Contains(t, got, `gorun_sample_duration_seconds_bucket{le="+Inf"} 0`)
@@ -123,27 +123,27 @@ func TestOpenEndedRunHasNoPlan(t *testing.T) {
 
 // A scrape is bounded for any number of cells and workers.
 func TestSeriesAreBounded(t *testing.T) {
-	live := fixedLive()
+	state := fixedState()
 	count := func() int {
-		n, err := testutil.GatherAndCount(NewExporter(func() result.Live { return live }, fixedInfo).run)
+		n, err := testutil.GatherAndCount(NewExporter(func() result.State { return state }, fixedInfo).run)
 		require.NoError(t, err)
 		return n
 	}
-	first := live.Interim.Cells[1]
-	live.Interim = &result.Interim{}
+	first := state.Interim.Cells[1]
+	state.Interim = &result.Interim{}
 	for i := range MaxCells {
 		first.Name = fmt.Sprintf("cell %d", i)
-		live.Interim.Cells = append(live.Interim.Cells, first)
+		state.Interim.Cells = append(state.Interim.Cells, first)
 	}
-	live.Interim.Cells[0].Baseline = true
+	state.Interim.Cells[0].Baseline = true
 	bound := count()
 	for i := range 10 * MaxCells {
 		first.Name = fmt.Sprintf("other %d", i)
-		live.Interim.Cells = append(live.Interim.Cells, first)
-		live.WorkerSeconds.Add(float64(i))
+		state.Interim.Cells = append(state.Interim.Cells, first)
+		state.WorkerSeconds.Add(float64(i))
 	}
 	assert.Equal(t, bound, count())
-	text := exposition(t, NewExporter(func() result.Live { return live }, fixedInfo))
+	text := exposition(t, NewExporter(func() result.State { return state }, fixedInfo))
 	assert.Contains(t, text, fmt.Sprintf("gorun_cells_other %d\n", 10*MaxCells))
 	assert.Contains(t, text, fmt.Sprintf("gorun_cells{verdict=\"slower\"} %d\n", 11*MaxCells-1), "all but the baseline")
 	assert.NotContains(t, text, `gorun_cell_ratio{cell="cell 0"}`, "of the baseline to itself")
@@ -152,9 +152,9 @@ func TestSeriesAreBounded(t *testing.T) {
 
 // A cell's name is the user's.
 func TestCellNamesOfAnyBytes(t *testing.T) {
-	live := fixedLive()
-	live.Interim.Cells[1].Name = "\xff\"\n{}\x1b\u009b\u202e"
-	assert.Contains(t, exposition(t, NewExporter(func() result.Live { return live }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\\\\u001b\\\\u009b\\\\u202e\"")
+	state := fixedState()
+	state.Interim.Cells[1].Name = "\xff\"\n{}\x1b\u009b\u202e"
+	assert.Contains(t, exposition(t, NewExporter(func() result.State { return state }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\\\\u001b\\\\u009b\\\\u202e\"")
 }
 
 // Both kinds of buckets equal those that the client itself makes of the same durations.
@@ -175,7 +175,7 @@ func TestHistogramIsTheClients(t *testing.T) {
 		}
 		var want, got dto.Metric
 		require.NoError(t, theirs.Write(&want))
-		c := newCollector(fixedLive, fixedInfo)
+		c := newCollector(fixedState, fixedInfo)
 		require.NoError(t, c.newHistogram(prometheus.NewDesc("x", "", nil, nil), &ours).Write(&got))
 		want.Histogram.CreatedTimestamp, got.Histogram.CreatedTimestamp = nil, nil
 		assert.InDelta(t, want.Histogram.GetSampleSum(), got.Histogram.GetSampleSum(), 1e-9*want.Histogram.GetSampleSum())

@@ -28,9 +28,9 @@ var endless = func() limits {
 }()
 
 // serve serves a run on a free port until the test ends.
-func serve(t *testing.T, live func() result.Live, host string, limits limits) *Server {
+func serve(t *testing.T, state func() result.State, host string, limits limits) *Server {
 	t.Helper()
-	s, err := NewExporter(live, fixedInfo).serve(host+":0", limits)
+	s, err := NewExporter(state, fixedInfo).serve(host+":0", limits)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -62,7 +62,7 @@ func get(t *testing.T, url string) (*http.Response, string) {
 }
 
 func TestScrape(t *testing.T) {
-	s := serve(t, fixedLive, "127.0.0.1", endless)
+	s := serve(t, fixedState, "127.0.0.1", endless)
 	response, body := get(t, "http://"+s.Addr()+"/metrics")
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, response.Header.Get("Content-Type"), "text/plain; version=0.0.4")
@@ -90,14 +90,14 @@ func TestScrape(t *testing.T) {
 
 func TestScrapesInFlightAreLimited(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
-	live := func() result.Live {
+	state := func() result.State {
 		entered <- struct{}{}
 		<-leave
-		return result.Live{}
+		return result.State{}
 	}
 	limits := endless
 	limits.inFlight = 1
-	s := serve(t, live, "127.0.0.1", limits)
+	s := serve(t, state, "127.0.0.1", limits)
 	var first sync.WaitGroup
 	first.Go(func() {
 		response, _ := get(t, "http://"+s.Addr()+"/metrics")
@@ -138,8 +138,8 @@ func TestAddress(t *testing.T) {
 
 // An address that cannot be bound is an error at once: one that is taken, and one that nobody has (TEST-NET-1, RFC 5737).
 func TestAddressIsNotBound(t *testing.T) {
-	for addr, want := range map[string]string{serve(t, fixedLive, "127.0.0.1", endless).Addr(): "another port", "192.0.2.1:0": "address of this machine"} {
-		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr)
+	for addr, want := range map[string]string{serve(t, fixedState, "127.0.0.1", endless).Addr(): "another port", "192.0.2.1:0": "address of this machine"} {
+		_, err := NewExporter(fixedState, fixedInfo).Serve(addr)
 		require.ErrorContains(t, err, "cannot serve metrics on "+addr)
 		assert.Contains(t, hint.Of(err), want)
 	}
@@ -148,14 +148,14 @@ func TestAddressIsNotBound(t *testing.T) {
 // A scrape that hangs must not keep the program from ending.
 func TestCloseCutsAScrapeThatHangs(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
-	live := func() result.Live {
+	state := func() result.State {
 		close(entered)
 		<-leave
-		return result.Live{}
+		return result.State{}
 	}
 	limits := endless
 	limits.shutdown = time.Millisecond
-	s := serve(t, live, "127.0.0.1", limits)
+	s := serve(t, state, "127.0.0.1", limits)
 	send(t, s, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	<-entered
 	require.NoError(t, s.Close())
@@ -191,10 +191,10 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		return response.StatusCode
 	}
-	s := serve(t, fixedLive, "127.0.0.1", endless)
+	s := serve(t, fixedState, "127.0.0.1", endless)
 	assert.Equal(t, http.StatusOK, ask(s, "localhost"))
 	assert.Equal(t, http.StatusMisdirectedRequest, ask(s, "evil.example"))
-	everywhere := serve(t, fixedLive, "0.0.0.0", endless)
+	everywhere := serve(t, fixedState, "0.0.0.0", endless)
 	assert.Equal(t, http.StatusOK, ask(everywhere, "metrics.lan"), "others may know this machine by a name")
 	_, port, err := net.SplitHostPort(everywhere.Addr())
 	require.NoError(t, err)

@@ -43,7 +43,7 @@ func TestTextfile(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "gorun.prom")
 		var tested atomic.Uint64
-		e := NewExporter(func() result.Live { return result.Live{NumbersTested: tested.Load()} }, fixedInfo)
+		e := NewExporter(func() result.State { return result.State{NumbersTested: tested.Load()} }, fixedInfo)
 		file := keep(t, e, path)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestTextfileOnStdout(t *testing.T) {
 	var out bytes.Buffer
 	file, err := output.Opener{Stdout: &out}.Open(t.Context(), output.Named{Flag: "metrics-textfile", Path: "-"})
 	require.NoError(t, err)
-	e := NewExporter(fixedLive, fixedInfo)
+	e := NewExporter(fixedState, fixedInfo)
 	textfile := e.KeepTextfile(file)
 	assert.Empty(t, out.String())
 	require.NoError(t, textfile.Close())
@@ -88,7 +88,7 @@ func TestTextfileGoesOnTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "metrics")
 		require.NoError(t, os.Mkdir(dir, 0o755))
-		file := keep(t, NewExporter(fixedLive, fixedInfo), filepath.Join(dir, "gorun.prom"))
+		file := keep(t, NewExporter(fixedState, fixedInfo), filepath.Join(dir, "gorun.prom"))
 		require.NoError(t, os.RemoveAll(dir))
 		time.Sleep(2 * textfileEvery)
 		synctest.Wait()
@@ -110,7 +110,7 @@ func TestTextfilesOfTwoRuns(t *testing.T) {
 		info := fixedInfo
 		info.Run = run
 		path := filepath.Join(t.TempDir(), run+".prom")
-		require.NoError(t, keep(t, NewExporter(fixedLive, info), path).Close())
+		require.NoError(t, keep(t, NewExporter(fixedState, info), path).Close())
 		text, err := os.Open(path)
 		require.NoError(t, err)
 		defer text.Close()

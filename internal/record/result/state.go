@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// Live is the state of a run in progress. Its counters only grow.
-type Live struct {
+// State is the state of a run in progress. Its counters only grow.
+type State struct {
 	// What the workers have done so far, including the sample in progress.
 	NumbersTested       uint64
 	PrimesFound         uint64
@@ -15,7 +15,7 @@ type Live struct {
 	Threads             int // 0: not known
 	VoluntarySwitches   uint64
 	InvoluntarySwitches uint64
-	CPUs                []LiveCPU
+	CPUs                []CPUState
 	WorkerSeconds       *Histogram // nil: workers are not timed individually
 
 	Totals Totals
@@ -28,8 +28,8 @@ type Live struct {
 	Interim  *Interim // of a matrix or numa's rows; nil: no comparison
 }
 
-// LiveCPU is one CPU's share of a Live.
-type LiveCPU struct {
+// CPUState is one CPU's share of a State.
+type CPUState struct {
 	CPU         int
 	Workers     uint64 // finished here
 	BusySeconds float64

@@ -17,11 +17,11 @@ const drawEvery = 250 * time.Millisecond
 // Progress is the line on a terminal that tells how far a run is: what runs, the time that is left, the sample, numbers
 // tested of those planned, and threads.
 type Progress struct {
-	What     string             // what runs, "primes (brute)"
-	Now      func() string      // what of it runs at this moment, "xadd on 4 CPUs"; nil or "": no more is told
-	Live     func() result.Live // read at each draw, from a goroutine of its own
-	Planned  uint64             // numbers to test in all samples and warm-ups; 0: not known
-	Duration time.Duration      // how long the run goes on by the clock; 0: until the work is done
+	What     string              // what runs, "primes (brute)"
+	Now      func() string       // what of it runs at this moment, "xadd on 4 CPUs"; nil or "": no more is told
+	Live     func() result.State // read at each draw, from a goroutine of its own
+	Planned  uint64              // numbers to test in all samples and warm-ups; 0: not known
+	Duration time.Duration       // how long the run goes on by the clock; 0: until the work is done
 }
 
 // Start draws the line on w at most four times a second, until stop is called; stop returns when the line is erased and
@@ -60,7 +60,7 @@ func (p Progress) draw(w io.Writer, opts Options, quit <-chan struct{}) {
 }
 
 // line is the text of one draw, with what matters most first: a narrow terminal cuts its end, and before that the name of what runs.
-func (p Progress) line(live result.Live, elapsed time.Duration, opts Options) string {
+func (p Progress) line(live result.State, elapsed time.Duration, opts Options) string {
 	parts, now := []string{p.What}, ""
 	if p.Now != nil {
 		now = p.Now()
@@ -108,7 +108,7 @@ func fitted(parts []string, at int, name string, opts Options) string {
 
 // fraction is the part that is done, in 0…1: by the clock where the run has a duration, else by the numbers tested, else, of
 // an experiment that tests none, by the samples. It is not known, where none of these is planned.
-func (p Progress) fraction(live result.Live, elapsed time.Duration) (float64, bool) {
+func (p Progress) fraction(live result.State, elapsed time.Duration) (float64, bool) {
 	switch {
 	case p.Duration > 0:
 		return min(1, elapsed.Seconds()/p.Duration.Seconds()), true

@@ -28,10 +28,10 @@ func TestProgressDrawsFourTimesASecondAndErases(t *testing.T) {
 		p := Progress{
 			What: "primes", Planned: 100000,
 			Now: func() string { return "--metric \x1b[2J" },
-			Live: func() result.Live {
+			Live: func() result.State {
 				reads++
 				done := uint64(time.Since(began).Milliseconds()) * 10
-				return result.Live{
+				return result.State{
 					NumbersTested: done, Extent: result.Extent{Samples: 5}, Totals: result.Totals{Samples: int(done / 20000)}, Threads: 13,
 				}
 			},
@@ -71,12 +71,12 @@ func TestProgressLine(t *testing.T) {
 	primes := Progress{What: "primes"}
 	planned := Progress{What: "primes", Planned: 4}
 	named := func(now string) Progress { return Progress{What: "contend", Now: func() string { return now }} }
-	taken := func(numbers uint64, taken, of int) result.Live {
-		return result.Live{NumbersTested: numbers, Totals: result.Totals{Samples: taken}, Extent: result.Extent{Samples: of}}
+	taken := func(numbers uint64, taken, of int) result.State {
+		return result.State{NumbersTested: numbers, Totals: result.Totals{Samples: taken}, Extent: result.Extent{Samples: of}}
 	}
 	for _, c := range []struct {
 		progress Progress
-		live     result.Live
+		live     result.State
 		seconds  time.Duration
 		want     string
 	}{

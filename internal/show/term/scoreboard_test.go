@@ -212,7 +212,7 @@ func TestProgressShortensNames(t *testing.T) {
 		head := scoreHead(now, Options{Width: width})
 		assert.Equal(t, width-1, Width(head))
 		assert.Regexp(t, `runs ax+…x+z · control −1.2% to \+3.4% · 120 samples$`, head)
-		line := Progress{What: "bench", Now: func() string { return now.Running }}.line(result.Live{Threads: 9}, 0, Options{Width: width})
+		line := Progress{What: "bench", Now: func() string { return now.Running }}.line(result.State{Threads: 9}, 0, Options{Width: width})
 		assert.Equal(t, width-1, Width(line))
 		assert.Regexp(t, `^bench: ax+…x+z · 0s · 9 threads$`, line)
 	}

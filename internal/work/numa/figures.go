@@ -88,8 +88,8 @@ func loadOf(s *result.Sample) *result.Load {
 }
 
 // count adds the load during a sample to the state of its run.
-func count(live *result.Live, s *result.Sample) {
+func count(state *result.State, s *result.Sample) {
 	if load := loadOf(s); load != nil {
-		live.Totals.Load = load
+		state.Totals.Load = load
 	}
 }

@@ -34,7 +34,7 @@ var columns = column.Of[Figures]().
 	After("memory_peak_bytes", column.Join(column.Switches, column.Workers)...)
 
 // count adds the figures of a sample to the state of its run.
-func count(live *result.Live, s *result.Sample) {
+func count(live *result.State, s *result.Sample) {
 	if f, ok := result.Typed[Figures](s); ok {
 		live.PrimesFound, live.NumbersTested, live.Threads = live.PrimesFound+f.Primes, live.NumbersTested+f.Numbers, f.ThreadsPeak
 	}

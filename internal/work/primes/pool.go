@@ -88,7 +88,7 @@ func Open(opts PoolOptions, plan placement.Assignment, cpuLimit int) (*Pool, err
 }
 
 // Live returns the counters since Open.
-func (p *Pool) Live() result.Live {
+func (p *Pool) Live() result.State {
 	live := p.meter.live()
 	live.Threads = runtimeThreads()
 	return live

@@ -196,8 +196,8 @@ func (r reading) sub(before reading) reading {
 }
 
 // live sums the slots.
-func (m *meter) live() result.Live {
-	var l result.Live
+func (m *meter) live() result.State {
+	var l result.State
 	h := &result.Histogram{}
 	l.WorkerSeconds = h
 	for i := range m.slots {
@@ -212,7 +212,7 @@ func (m *meter) live() result.Live {
 			h.Counts[b] += s.durations[b].Load()
 		}
 		if finished > 0 || busy > 0 {
-			l.CPUs = append(l.CPUs, result.LiveCPU{CPU: i, Workers: finished, BusySeconds: float64(busy) / 1e9})
+			l.CPUs = append(l.CPUs, result.CPUState{CPU: i, Workers: finished, BusySeconds: float64(busy) / 1e9})
 		}
 	}
 	return l
