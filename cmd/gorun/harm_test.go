@@ -189,7 +189,7 @@ func (h *harmed) awaitAfter(n int, measured bool) (samples int) {
 	return samples
 }
 
-func isMeasured(s result.Sample) bool { return s.Quality.Verdict != result.Invalid }
+func isMeasured(s result.Sample) bool { return s.Quality.Grade != result.Invalid }
 
 func reasons(samples []result.Sample) (all []string) {
 	for _, s := range samples {

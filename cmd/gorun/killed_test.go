@@ -103,7 +103,7 @@ func TestLiveBindUnboundOnPurpose(t *testing.T) {
 	sample := run.Samples[0]
 	assert.True(t, sample.Partial)
 	assert.False(t, sample.Placement.Verified)
-	assert.Equal(t, result.Invalid, sample.Quality.Verdict)
+	assert.Equal(t, result.Invalid, sample.Quality.Grade)
 	stray := strays()[0]
 	assert.Equal(t, map[int]uint64{there: stray.Deviations}, stray.MovedTo)
 	assert.Equal(t, stats.Invalid, run.Cells[1].Verdict.Kind)

@@ -222,9 +222,9 @@ func TestPrometheusServer(t *testing.T) {
 	} {
 		scrapedLast[name] = s.one(t, name+job)
 	}
-	verdicts := map[result.Verdict]float64{}
-	for _, verdict := range result.Verdicts {
-		verdicts[verdict] = s.one(t, `sum(gorun_samples_judged_total{instance="`+scraped+`",verdict="`+string(verdict)+`"})`)
+	verdicts := map[result.Grade]float64{}
+	for _, grade := range result.Grades {
+		verdicts[grade] = s.one(t, `sum(gorun_samples_judged_total{instance="`+scraped+`",verdict="`+string(grade)+`"})`)
 	}
 	busy := s.one(t, "sum(gorun_cpu_busy_seconds_total"+job+")")
 	workers := s.one(t, "histogram_count(gorun_worker_duration_seconds"+job+")")
@@ -238,7 +238,7 @@ func TestPrometheusServer(t *testing.T) {
 	var doc result.Run
 	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
 	want := map[string]float64{}
-	wantVerdicts := map[result.Verdict]float64{}
+	wantVerdicts := map[result.Grade]float64{}
 	var wantBusy, wantSeconds float64
 	var each []float64
 	for _, sample := range slices.Concat(doc.Warmups, doc.Samples) {
@@ -251,7 +251,7 @@ func TestPrometheusServer(t *testing.T) {
 			want["gorun_steal_seconds_total"] += *steal
 		}
 		want["gorun_watched_seconds_total"] += sample.Quality.Signals.WatchedSeconds
-		wantVerdicts[sample.Quality.Verdict]++
+		wantVerdicts[sample.Quality.Grade]++
 		wantSeconds += sample.Seconds
 		each = append(each, sample.Seconds)
 		for _, cpu := range sample.CPUs {

@@ -62,7 +62,7 @@ func stoppedSeconds(t *testing.T, f fault, samples []result.Sample) (sum float64
 			continue
 		}
 		if sum += *seconds; *seconds > 0 {
-			assert.NotEqual(t, result.Valid, s.Quality.Verdict)
+			assert.NotEqual(t, result.Valid, s.Quality.Grade)
 			assert.Regexp(t, f.report(), strings.Join(s.Quality.Reasons, "\n"))
 		}
 	}

@@ -197,7 +197,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 			if err == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				err = ctx.Err() // after an interrupt, the run is shown without samples
 			}
-			if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
+			if err == nil && warmup.Quality.Grade == result.Invalid && ctx.Err() == nil {
 				err = spoilt(warmup)
 			}
 			run.Warmups = []result.Sample{warmup}

@@ -128,7 +128,7 @@ func TestChildSamples(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 5.0, sample.Seconds)
 		assert.NotNil(t, sample.Quality.Signals.CanarySeconds)
-		assert.NotEmpty(t, sample.Quality.Verdict)
+		assert.NotEmpty(t, sample.Quality.Grade)
 		figures, ok := result.Typed[fakeFigures](&sample)
 		require.True(t, ok)
 		want := fakeFigures{Executed: 3, CPUs: 1, Procs: runtime.GOMAXPROCS(0)}
@@ -150,7 +150,7 @@ func TestChildFails(t *testing.T) {
 	} {
 		sample, err := freshDriver(t, cell).sampleInChild(t.Context(), 0)
 		require.NoError(t, err)
-		assert.Equal(t, result.Quality{Verdict: result.Invalid, Reasons: []string{reason}}, sample.Quality)
+		assert.Equal(t, result.Quality{Grade: result.Invalid, Reasons: []string{reason}}, sample.Quality)
 	}
 	d := freshDriver(t, fake{Takes: []float64{1}})
 	d.needs[0].Threads = 1 << 30
@@ -187,7 +187,7 @@ func TestChildPilotFindsAPart(t *testing.T) {
 	d.session.run.Matrix.Warmup, d.session.run.Matrix.WarmupSeconds = 1, 0.02
 	sample, err := d.sampleInChild(t.Context(), 0)
 	require.NoError(t, err)
-	assert.NotEqual(t, result.Invalid, sample.Quality.Verdict, "a cut warm-up is not a fault: %v", sample.Quality)
+	assert.NotEqual(t, result.Invalid, sample.Quality.Grade, "a cut warm-up is not a fault: %v", sample.Quality)
 	assert.Equal(t, 9.0, sample.Seconds, "of the execution after it")
 }
 

@@ -226,7 +226,7 @@ func (d *driver) sample(ctx context.Context) error {
 		d.showInterim()
 		d.vary(slot)
 		last := len(run.Samples) - 1
-		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Verdict == result.Invalid)
+		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Grade == result.Invalid)
 		sample, err := d.takeSample(cut, slot.Cell)
 		if run.Partial = ctx.Err() != nil; run.Partial && (judged || err != nil) {
 			return nil // the sample in progress was cut short, and is useless
@@ -246,9 +246,9 @@ func (d *driver) sample(ctx context.Context) error {
 		if err != nil {
 			d.fault, sample = err, result.InvalidSample(err)
 		}
-		if cut.Err() != nil && judged && (sample.Partial || sample.Quality.Verdict == result.Invalid) {
+		if cut.Err() != nil && judged && (sample.Partial || sample.Quality.Grade == result.Invalid) {
 			sample.Partial = true
-			sample.Quality.Verdict, sample.Quality.Reasons = result.Invalid, []string{errCut.Error()}
+			sample.Quality.Grade, sample.Quality.Reasons = result.Invalid, []string{errCut.Error()}
 		}
 		slot.Elapsed = result.Nanoseconds(d.elapsed())
 		if !d.order.Check(&sample, slot.Elapsed) && !run.Partial {

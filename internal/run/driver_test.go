@@ -90,7 +90,7 @@ func (r *testRun) open(t testing.TB) {
 		d := r.takes(r.taken, len(r.result().Samples)/max(1, len(r.cells)+1))
 		r.clock = r.clock.Add(d)
 		s := result.Sample{
-			Seconds: d.Seconds(), Placement: result.Placement{Verified: true}, Quality: result.Quality{Verdict: result.Valid},
+			Seconds: d.Seconds(), Placement: result.Placement{Verified: true}, Quality: result.Quality{Grade: result.Valid},
 		}
 		r.spoil(&s, r.taken, cell)
 		r.taken++
@@ -278,7 +278,7 @@ func TestCellIsGivenUp(t *testing.T) {
 		last := cells - 1
 		r.spoil = func(s *result.Sample, taken, cell int) {
 			if cell == last && taken > cells {
-				s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"CPU 3 is offline"}}
+				s.Quality = result.Quality{Grade: result.Invalid, Reasons: []string{"CPU 3 is offline"}}
 			}
 		}
 		require.NoError(t, r.sample(t.Context()))
@@ -320,7 +320,7 @@ func TestOutcome(t *testing.T) {
 	r := newTestRun(t, matrix.Turns, 1, Options{samples: 5, strict: true})
 	r.spoil = func(s *result.Sample, taken, _ int) {
 		if taken == 1 {
-			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
+			s.Quality = result.Quality{Grade: result.Invalid, Reasons: []string{"torn"}}
 		}
 	}
 	require.NoError(t, r.sample(t.Context()))
@@ -332,7 +332,7 @@ func TestOutcome(t *testing.T) {
 	r = newTestRun(t, matrix.RandomBlocks, 2, Options{samples: 5})
 	r.spoil = func(s *result.Sample, taken, cell int) {
 		if cell == 0 && taken > 5 {
-			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
+			s.Quality = result.Quality{Grade: result.Invalid, Reasons: []string{"torn"}}
 		}
 	}
 	require.NoError(t, r.sample(t.Context()))
@@ -548,12 +548,12 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 	r := newTestRun(t, matrix.RandomBlocks, 2, Options{})
 	r.spoil = func(s *result.Sample, _, cell int) {
 		if cell == 0 {
-			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"no such CPU"}}
+			s.Quality = result.Quality{Grade: result.Invalid, Reasons: []string{"no such CPU"}}
 		}
 	}
 	require.NoError(t, r.sample(t.Context()))
 	samples := r.result().Samples
-	assert.Equal(t, result.Invalid, samples[len(samples)-1].Quality.Verdict)
+	assert.Equal(t, result.Invalid, samples[len(samples)-1].Quality.Grade)
 
 	r = newTestRun(t, matrix.RandomBlocks, 3, Options{samples: 2})
 	r.spoil = func(s *result.Sample, taken, cell int) {
@@ -565,10 +565,10 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 	require.NoError(t, r.sample(t.Context()))
 	for _, s := range r.result().Samples {
 		if s.Cell == 2 && s.Round == 1 {
-			assert.Equal(t, result.Invalid, s.Quality.Verdict)
+			assert.Equal(t, result.Invalid, s.Quality.Grade)
 			assert.Equal(t, []string{"primes are 24 here and were 25 before"}, s.Quality.Reasons, "once")
 		} else {
-			assert.Equal(t, result.Valid, s.Quality.Verdict)
+			assert.Equal(t, result.Valid, s.Quality.Grade)
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 func (d *driver) outcome(status error) error {
 	run := d.session.run
 	doubtful := func(sample result.Sample) bool {
-		return !sample.Partial && sample.Quality.Verdict != result.Valid // --duration cuts the last one
+		return !sample.Partial && sample.Quality.Grade != result.Valid // --duration cuts the last one
 	}
-	measured := func(sample result.Sample) bool { return sample.Quality.Verdict != result.Invalid }
+	measured := func(sample result.Sample) bool { return sample.Quality.Grade != result.Invalid }
 	switch {
 	case run.Partial:
 		return ErrInterrupted
@@ -57,7 +57,7 @@ func (d *driver) failed(what string) error {
 		return fmt.Errorf("%s: %w", what, d.fault)
 	}
 	for _, s := range slices.Backward(run.Samples) {
-		if s.Quality.Verdict == result.Invalid {
+		if s.Quality.Grade == result.Invalid {
 			return fmt.Errorf("%s: %s", what, s.Quality.Reasons[0])
 		}
 	}

@@ -89,7 +89,7 @@ func (c *command) takeBaseline(ctx context.Context, p plan) (seconds float64, er
 	switch {
 	case err != nil || cut.Err() != nil:
 		return 0, d.ended(ctx, cut, "the estimate", "give a longer --budget", cmp.Or(err, cut.Err()))
-	case sample.Quality.Verdict == result.Invalid:
+	case sample.Quality.Grade == result.Invalid:
 		return 0, noBaseline(spoilt(sample))
 	}
 	return c.env.Now().Sub(begun).Seconds(), nil

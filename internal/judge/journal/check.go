@@ -114,7 +114,7 @@ func (c *checker) sample(s *result.Sample) error {
 	} else if err := c.place(s); err != nil {
 		return err
 	}
-	if err := s.In(c.Run.Units); err != nil && s.Quality.Verdict != result.Invalid {
+	if err := s.In(c.Run.Units); err != nil && s.Quality.Grade != result.Invalid {
 		return err
 	}
 	c.Run.Take(*s)
@@ -145,7 +145,7 @@ func (c *checker) place(s *result.Sample) error {
 			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
 		}
 	}
-	if s.Answer != nil && c.Run.Matrix.Order.Design == "" && s.Quality.Verdict != result.Invalid {
+	if s.Answer != nil && c.Run.Matrix.Order.Design == "" && s.Quality.Grade != result.Invalid {
 		first, asked := c.answers[s.Answer.Of]
 		if !asked {
 			c.answers[s.Answer.Of] = answer{s.Answer.Is, s.Index}

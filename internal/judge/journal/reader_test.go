@@ -32,7 +32,7 @@ func sampleOf(t testing.TB, index int) *result.Sample {
 		CPUs:      []result.CPU{{CPU: 1, Workers: 3, BusySeconds: 1.25}},
 		Placement: result.Placement{Requested: "pin-cpus 0-3 <>&", Verified: true, Checked: 4},
 		Quality: result.Quality{
-			Verdict: result.Valid, Reasons: []string{},
+			Grade: result.Valid, Reasons: []string{},
 			Signals: result.Signals{WatchedSeconds: 1.6, OtherSeconds: &other, MinorFaults: &faults},
 		},
 	}
@@ -305,7 +305,7 @@ func TestReadLongLines(t *testing.T) {
 
 // A journal of a long run is read at once: about as much memory as its text, and no more.
 func TestReadIsFrugal(t *testing.T) {
-	sample := &result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Quality: result.Quality{Verdict: result.Valid}}
+	sample := &result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Quality: result.Quality{Grade: result.Valid}}
 	require.NoError(t, json.Unmarshal([]byte(`{"a": 1, "b": 2}`), &sample.Values))
 	journal := text(t, plain(t, 0)[:1])
 	for sample.Index = range 10_000 {

@@ -29,20 +29,20 @@ func checkSample(s *result.Sample) error {
 	}
 	q := s.Quality
 	switch {
-	case !slices.Contains(result.Verdicts[:], q.Verdict):
-		return fmt.Errorf("%q is not a verdict on a sample", q.Verdict)
-	case q.Verdict == result.Valid && len(q.Reasons) > 0:
+	case !slices.Contains(result.Grades[:], q.Grade):
+		return fmt.Errorf("%q is not a verdict on a sample", q.Grade)
+	case q.Grade == result.Valid && len(q.Reasons) > 0:
 		return fmt.Errorf("the sample is valid, but has a reason against it")
-	case q.Verdict != result.Valid && len(q.Reasons) == 0:
-		return fmt.Errorf("the sample is %s, but has no reason", q.Verdict)
-	case q.Verdict != result.Invalid && !s.Placement.Verified:
-		return fmt.Errorf("the sample is %s, but its placement was not verified", q.Verdict)
+	case q.Grade != result.Valid && len(q.Reasons) == 0:
+		return fmt.Errorf("the sample is %s, but has no reason", q.Grade)
+	case q.Grade != result.Invalid && !s.Placement.Verified:
+		return fmt.Errorf("the sample is %s, but its placement was not verified", q.Grade)
 	case s.Placement.Verified && len(s.Placement.Mismatches) > 0:
 		return fmt.Errorf("the sample's placement was verified, but has a mismatch")
 	case s.Placement.Checked < 0:
 		return fmt.Errorf("the sample's placement was checked %d times", s.Placement.Checked)
 	case s.Good() && s.Seconds == 0:
-		return fmt.Errorf("the sample is %s, but took no time", q.Verdict)
+		return fmt.Errorf("the sample is %s, but took no time", q.Grade)
 	case q.Signals.WatchedSeconds > 0 && longer(s.Seconds, q.Signals.WatchedSeconds):
 		return fmt.Errorf("the sample took %v s, but was watched for %v s", s.Seconds, q.Signals.WatchedSeconds)
 	}

@@ -59,7 +59,7 @@ func (f Comparand) judgedBy(s result.Sample) result.Sample {
 	if invalid(s) || f.decides || f.known(s) {
 		return s
 	}
-	s.Quality.Verdict = result.Invalid
+	s.Quality.Grade = result.Invalid
 	s.Quality.Reasons = []string{"the " + f.Label + " is not known"}
 	return s
 }
@@ -94,7 +94,7 @@ func (f Comparand) design(m *result.Matrix, comparisons int) stats.Design {
 	}
 }
 
-func invalid(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }
+func invalid(s result.Sample) bool { return s.Quality.Grade == result.Invalid }
 
 // Comparands returns the judged figures of a run; the first decides when it stops. A figure that decides in a cell is not judged
 // there a second time. The columns are those of the run's experiment.

@@ -78,9 +78,9 @@ func TestFigureOfCells(t *testing.T) {
 	assert.InDelta(t, 1000/1.3, run.Cells[3].Summary.Metric.Median, 10)
 	assert.Equal(t, "req/s", judging.Interim().Cells[3].By.Label)
 
-	without := result.Sample{Slot: &result.Slot{Cell: 3}, Seconds: 1, Quality: result.Quality{Verdict: result.Valid}}
+	without := result.Sample{Slot: &result.Slot{Cell: 3}, Seconds: 1, Quality: result.Quality{Grade: result.Valid}}
 	judging.Check(&without)
-	assert.Equal(t, result.Quality{Verdict: result.Invalid, Reasons: []string{"the req/s is not known"}}, without.Quality)
+	assert.Equal(t, result.Quality{Grade: result.Invalid, Reasons: []string{"the req/s is not known"}}, without.Quality)
 
 	other := *run
 	other.Cells = slices.Clone(run.Cells)

@@ -48,7 +48,7 @@ func (f *Faults) Add(cell int, s result.Sample) {
 	}
 	c := f.cells[cell]
 	c.taken++
-	if s.Quality.Verdict == result.Invalid {
+	if s.Quality.Grade == result.Invalid {
 		c.invalid, c.row, c.reason = c.invalid+1, c.row+1, s.Quality.Reasons[0]
 	} else {
 		c.row = 0

@@ -11,8 +11,8 @@ import (
 
 // A cell that was given up stays so, even if other samples of the same round are valid.
 func TestFaultsStay(t *testing.T) {
-	invalid := result.Sample{Quality: result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}}
-	for _, after := range []result.Sample{invalid, {Quality: result.Quality{Verdict: result.Valid}}} {
+	invalid := result.Sample{Quality: result.Quality{Grade: result.Invalid, Reasons: []string{"torn"}}}
+	for _, after := range []result.Sample{invalid, {Quality: result.Quality{Grade: result.Valid}}} {
 		var f matrix.Faults
 		for range matrix.GivenUpAfter {
 			assert.False(t, f.GivenUp(1))

@@ -251,7 +251,7 @@ func (b *Judging) Add(s result.Sample) error {
 	for f, figure := range b.figures {
 		b.faults[f].Add(s.Cell, figure.judgedBy(s))
 	}
-	if s.Quality.Verdict != result.Invalid {
+	if s.Quality.Grade != result.Invalid {
 		b.samples[s.Cell] = append(b.samples[s.Cell], b.figures[0].Of(s))
 	}
 	if len(b.taken) < len(b.slots) {
@@ -274,7 +274,7 @@ func (b *Judging) Check(s *result.Sample) {
 		} else {
 			reason += " is not known"
 		}
-		s.Quality.Verdict, s.Quality.Reasons = result.Invalid, append([]string{reason}, s.Quality.Reasons...)
+		s.Quality.Grade, s.Quality.Reasons = result.Invalid, append([]string{reason}, s.Quality.Reasons...)
 	}
 	if s.Answer == nil || invalid(*s) {
 		return
@@ -285,7 +285,7 @@ func (b *Judging) Check(s *result.Sample) {
 		return
 	}
 	if first != *s.Answer {
-		s.Quality.Verdict = result.Invalid
+		s.Quality.Grade = result.Invalid
 		s.Quality.Reasons = append([]string{fmt.Sprintf("%s are %s here and were %s before",
 			s.Answer.Of, s.Answer.Is, first.Is)}, s.Quality.Reasons...) // first, since reason returns the first
 	}

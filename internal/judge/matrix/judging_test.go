@@ -60,7 +60,7 @@ func (f fake) take(run *result.Run, slot result.Slot) result.Sample {
 	slot.Elapsed = 0.1 * float64(len(run.Samples)+1)
 	s := result.Sample{
 		Index: len(run.Samples), Slot: &slot, Seconds: 0.1 * math.Exp(0.004*noise.NormFloat64()),
-		Quality: result.Quality{Verdict: result.Valid},
+		Quality: result.Quality{Grade: result.Valid},
 	}
 	for _, ratio := range []float64{f.scale, f.ratios[cell]} {
 		if ratio != 0 {
@@ -106,7 +106,7 @@ func document(t require.TestingT, v any) string {
 func invalidate(cell string, round int, reason string) func(*result.Sample, string) {
 	return func(s *result.Sample, of string) {
 		if of == cell && s.Round >= round {
-			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{reason}}
+			s.Quality = result.Quality{Grade: result.Invalid, Reasons: []string{reason}}
 		}
 	}
 }
@@ -362,10 +362,10 @@ func TestCheck(t *testing.T) {
 	wrong := "can't tell: 3 of 4 samples of the cell are invalid: primes up to 100 are 24 here and were 25 before"
 	right := func(s *result.Sample, _ string) { s.Answer = &result.Answer{Of: "primes up to 100", Is: "25"} }
 	// later returns right answers, but for another one of workers=1 in samples of this verdict: in the first round, or in all others.
-	later := func(is string, first bool, verdict result.Verdict) func(*result.Sample, string) {
+	later := func(is string, first bool, grade result.Grade) func(*result.Sample, string) {
 		return func(s *result.Sample, cell string) {
 			if right(s, cell); cell == "workers=1" && first == (s.Round == 0) {
-				s.Answer.Is, s.Quality = is, result.Quality{Verdict: verdict, Reasons: []string{"torn"}}
+				s.Answer.Is, s.Quality = is, result.Quality{Grade: grade, Reasons: []string{"torn"}}
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 	for trial := range rounds {
 		for i, mean := range [...]func(int) float64{apart: base, together: cell} {
 			run.Samples = append(run.Samples, result.Sample{
-				Index: len(run.Samples), Seconds: mean(trial), Quality: result.Quality{Verdict: result.Valid},
+				Index: len(run.Samples), Seconds: mean(trial), Quality: result.Quality{Grade: result.Valid},
 				Slot: &result.Slot{Cell: i, Round: trial, Elapsed: 0.2 * float64(len(run.Samples)+1)},
 			})
 		}
@@ -81,7 +81,7 @@ func TestJudgePairsMore(t *testing.T) {
 
 // A trial with an invalid sample, or with one that was cut short, is left out; with three invalid ones, there is no verdict.
 func TestJudgePairsWithoutASample(t *testing.T) {
-	torn := result.Quality{Verdict: result.Invalid, Reasons: []string{"it was elsewhere"}}
+	torn := result.Quality{Grade: result.Invalid, Reasons: []string{"it was elsewhere"}}
 	for name, spoil := range map[string]func(*result.Sample){
 		"invalid": func(s *result.Sample) { s.Quality = torn }, "cut short": func(s *result.Sample) { s.Partial = true },
 	} {

@@ -77,8 +77,8 @@ var Families = [...]Family{
 	one("samples_completed_total", Counter, "Samples that were measured.",
 		func(r reading) *float64 { return new(float64(r.Totals.Samples)) }),
 	each("samples_judged_total", Counter, "verdict", "Samples by the verdict on their quality.", func(r reading, put put) {
-		for _, verdict := range result.Verdicts {
-			put(float64(r.Totals.Verdicts[verdict]), string(verdict))
+		for _, grade := range result.Grades {
+			put(float64(r.Totals.Grades[grade]), string(grade))
 		}
 	}),
 	{

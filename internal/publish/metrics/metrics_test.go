@@ -43,7 +43,7 @@ func fixedState() result.State {
 		},
 		WorkerSeconds: &result.Histogram{},
 		Totals: result.Totals{
-			Samples: 3, Verdicts: map[result.Verdict]uint64{result.Valid: 2, result.Suspect: 1}, Watched: 4.75,
+			Samples: 3, Grades: map[result.Grade]uint64{result.Valid: 2, result.Suspect: 1}, Watched: 4.75,
 			Steal: &steal, Throttled: &throttled, RunQueue: &queue, Pressure: &pressure,
 			MinorFaults: &minor, MajorFaults: &major,
 			Migrations: map[string]uint64{"same-core": 7, "cross-node": 2, result.UnknownRelation: 1},

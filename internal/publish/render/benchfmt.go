@@ -201,7 +201,7 @@ func (v Views) benchName(run *result.Run, columns column.List, options view.Opti
 	if s.Slot != nil && s.Control {
 		part("control", "true")
 	}
-	if s.Quality.Verdict == result.Invalid {
+	if s.Quality.Grade == result.Invalid {
 		part("verdict", string(result.Invalid))
 	}
 	if s.Partial {

@@ -102,7 +102,7 @@ func csvRow(s *result.Sample, first, others column.List) (row []string) {
 	values(first)
 	row = append(row,
 		strconv.Itoa(s.Index), units.Exact(s.Seconds), units.Exact(s.UserSeconds), units.Exact(s.SystemSeconds),
-		strconv.FormatBool(s.Partial), string(s.Quality.Verdict), strings.Join(s.Quality.Reasons, "; "),
+		strconv.FormatBool(s.Partial), string(s.Quality.Grade), strings.Join(s.Quality.Reasons, "; "),
 	)
 	values(others)
 	values(column.Signals)

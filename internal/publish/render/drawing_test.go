@@ -24,7 +24,7 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 	for i, n := range []int{10000, 5000} {
 		s := view.Series{Name: fmt.Sprint("cell ", i), Points: make([]view.Point, n)}
 		for k := range s.Points {
-			s.Points[k] = view.Point{At: float64(k), Figure: 0.1 + 0.02*float64(k%2), Verdict: result.Valid}
+			s.Points[k] = view.Point{At: float64(k), Figure: 0.1 + 0.02*float64(k%2), Grade: result.Valid}
 		}
 		many.Series = append(many.Series, s)
 	}
@@ -50,7 +50,7 @@ func TestManySamples(t *testing.T) {
 		for i, name := range []string{"a", "b"} {
 			s := view.Series{Name: name, Ended: []string{"", "decided"}[i]}
 			for k := range n {
-				s.Points = append(s.Points, view.Point{Index: k, At: float64(k), Figure: 1000 + float64(k%7), Verdict: result.Valid})
+				s.Points = append(s.Points, view.Point{Index: k, At: float64(k), Figure: 1000 + float64(k%7), Grade: result.Valid})
 			}
 			set.Series = append(set.Series, s)
 		}

@@ -20,7 +20,7 @@ func TestBenchfmtReadsBack(t *testing.T) {
 		run := plainRun()
 		run.Host.CPUModel = rapid.StringMatching(`[ -~\t\n]*`).Draw(t, "model")
 		run.Spec = map[string]any{"method": rapid.String().Draw(t, "method"), "pin_cpus": "0-3"}
-		run.Samples[0].Quality.Verdict = result.Invalid
+		run.Samples[0].Quality.Grade = result.Invalid
 		var lines strings.Builder
 		require.NoError(t, all.Run(run).Benchmarks(benchfmt.NewWriter(&lines)))
 		reader := benchfmt.NewReader(strings.NewReader(lines.String()), "run")

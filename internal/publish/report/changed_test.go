@@ -101,7 +101,7 @@ func TestViewsOfChangedRuns(t *testing.T) {
 		},
 		{"contend-ops", term.Options{Width: 120}, func(run *result.Run) {
 			run.Samples = append(run.Samples, run.Samples[1])
-			run.Samples[0].Quality.Verdict = result.Suspect
+			run.Samples[0].Quality.Grade = result.Suspect
 			values(run, map[string]any{"ns_per_op": 20}, 6)
 			values(run, map[string]any{"cpus": -1}, 5)
 			values(run, map[string]any{"pattern": strings.Repeat("*", 100), "cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"}, 4)

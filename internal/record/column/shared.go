@@ -18,7 +18,7 @@ type times struct {
 // counted; tables show its two parts.
 var Times = of(Column{}, func(s *result.Sample) *times {
 	t := &times{}
-	if s.Seconds == 0 && s.Quality.Verdict == result.Invalid {
+	if s.Seconds == 0 && s.Quality.Grade == result.Invalid {
 		return t
 	}
 	t.Wall, t.User, t.System = &s.Seconds, &s.UserSeconds, &s.SystemSeconds

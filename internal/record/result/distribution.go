@@ -28,7 +28,7 @@ func Distribute(figures []float64) Distribution {
 }
 
 // Good reports whether the sample counts: it is neither partial nor invalid.
-func (s *Sample) Good() bool { return !s.Partial && s.Quality.Verdict != Invalid }
+func (s *Sample) Good() bool { return !s.Partial && s.Quality.Grade != Invalid }
 
 // Good returns the samples that count.
 func Good(samples []Sample) []Sample {

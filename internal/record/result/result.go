@@ -114,7 +114,7 @@ type Sample struct {
 	Quality       Quality           `json:"quality"`
 	Files         []File            `json:"files,omitempty"`   // that have changed since the sample before, while the run was stopped
 	Buckets       map[string]Bucket `json:"buckets,omitempty"` // by column, of figures of which only the bucket of a histogram is known
-	Doubts        []Doubt           `json:"-"`                 // the experiment's own, for the verdict of its quality
+	Doubts        []Doubt           `json:"-"`                 // the experiment's own, for the grade of its quality
 	Partial       bool              `json:"partial,omitempty"` // cut short; not summarised
 
 	Factors map[string]float64 `json:"-"` // from these units to those of the run, by column, where they differ
@@ -205,37 +205,37 @@ func (p *Placement) Check(as bool, format string, args ...any) {
 	p.Add(1, mismatches)
 }
 
-// Verdict is the trustworthiness of a sample.
-type Verdict string
+// Grade is the trustworthiness of a sample.
+type Grade string
 
-// The verdicts of a sample.
+// The grades of a sample.
 const (
-	Valid   Verdict = "valid"
-	Suspect Verdict = "suspect" // measured under conditions that may have changed the figure
-	Invalid Verdict = "invalid" // not as requested
+	Valid   Grade = "valid"
+	Suspect Grade = "suspect" // measured under conditions that may have changed the figure
+	Invalid Grade = "invalid" // not as requested
 )
 
 // Doubt is a reason against a sample.
 type Doubt struct {
-	Verdict Verdict
-	Reason  string
-	Hint    string // what to do about it; "": nothing
-	Wrong   bool   // a CPU computed a wrong result
+	Grade  Grade
+	Reason string
+	Hint   string // what to do about it; "": nothing
+	Wrong  bool   // a CPU computed a wrong result
 }
 
 // Doubt adds a reason against the sample.
-func (s *Sample) Doubt(verdict Verdict, format string, args ...any) {
-	s.Doubts = append(s.Doubts, Doubt{Verdict: verdict, Reason: fmt.Sprintf(format, args...)})
+func (s *Sample) Doubt(grade Grade, format string, args ...any) {
+	s.Doubts = append(s.Doubts, Doubt{Grade: grade, Reason: fmt.Sprintf(format, args...)})
 }
 
 // Wrong makes the sample invalid, because a CPU computed a wrong result.
 func (s *Sample) Wrong(format string, args ...any) {
-	s.Doubts = append(s.Doubts, Doubt{Verdict: Invalid, Reason: fmt.Sprintf(format, args...), Wrong: true})
+	s.Doubts = append(s.Doubts, Doubt{Grade: Invalid, Reason: fmt.Sprintf(format, args...), Wrong: true})
 }
 
-// Quality holds the disturbances of a sample and the verdict that follows from them.
+// Quality holds the disturbances of a sample and the grade that follows from them. In JSON the grade is called verdict.
 type Quality struct {
-	Verdict Verdict  `json:"verdict"`
+	Grade   Grade    `json:"verdict"`
 	Reasons []string `json:"reasons"`
 	Signals Signals  `json:"signals"`
 }
@@ -332,5 +332,5 @@ func InvalidSample(err error) Sample {
 	if way := hint.Of(err); way != "" {
 		text += " (" + way + ")"
 	}
-	return Sample{Quality: Quality{Verdict: Invalid, Reasons: []string{text}}}
+	return Sample{Quality: Quality{Grade: Invalid, Reasons: []string{text}}}
 }

@@ -23,8 +23,8 @@ func TestDistribute(t *testing.T) {
 
 // Partial and invalid samples are kept and not summarised; suspect ones are.
 func TestSummarise(t *testing.T) {
-	of := func(seconds float64, v Verdict, partial bool) Sample {
-		return Sample{Seconds: seconds, Partial: partial, Quality: Quality{Verdict: v}}
+	of := func(seconds float64, v Grade, partial bool) Sample {
+		return Sample{Seconds: seconds, Partial: partial, Quality: Quality{Grade: v}}
 	}
 	s := Summarise([]Sample{
 		of(1, Valid, false), of(100, Invalid, false), of(0.1, Suspect, true), of(2, Suspect, false), of(4, Valid, false),

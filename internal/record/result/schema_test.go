@@ -68,7 +68,7 @@ func (p *properties) UnmarshalJSON(text []byte) error { return json.Unmarshal(te
 
 // enums are the types with a fixed list of values.
 var enums = map[reflect.Type][]string{
-	reflect.TypeFor[Verdict]():            wordsOf(Verdicts[:]),
+	reflect.TypeFor[Grade]():              wordsOf(Grades[:]),
 	reflect.TypeFor[stats.Kind]():         wordsOf(stats.Kinds[:]),
 	reflect.TypeFor[stats.ForecastKind](): wordsOf(stats.ForecastKinds[:]),
 }

@@ -60,17 +60,17 @@ func (c Extent) Left(samples int, elapsed float64) *float64 {
 	return &left
 }
 
-// Verdicts lists the verdicts of a sample.
-var Verdicts = [...]Verdict{Valid, Suspect, Invalid}
+// Grades lists the grades of a sample, the best first.
+var Grades = [...]Grade{Valid, Suspect, Invalid}
 
 // UnknownRelation stands for an unknown relation between CPUs.
 const UnknownRelation = "unknown"
 
 // Totals holds sums over the samples. A figure that no sample has is absent.
 type Totals struct {
-	Samples  int
-	Verdicts map[Verdict]uint64
-	Seconds  Histogram // wall
+	Samples int
+	Grades  map[Grade]uint64
+	Seconds Histogram // wall
 
 	Watched     float64 // wall seconds in which the following were counted
 	Steal       *float64
@@ -88,10 +88,10 @@ type Totals struct {
 // counted them.
 func (t *Totals) Add(s Sample, migrations map[string]uint64) {
 	t.Samples++
-	if t.Verdicts == nil {
-		t.Verdicts = map[Verdict]uint64{}
+	if t.Grades == nil {
+		t.Grades = map[Grade]uint64{}
 	}
-	t.Verdicts[s.Quality.Verdict]++
+	t.Grades[s.Quality.Grade]++
 	t.Seconds.Add(s.Seconds)
 	sig := s.Quality.Signals
 	t.Watched += sig.WatchedSeconds
@@ -127,6 +127,6 @@ func grow[N float64 | uint64](sum **N, more *N) {
 // Clone returns a copy that a later Add does not change.
 func (t *Totals) Clone() Totals {
 	c := *t
-	c.Verdicts, c.Migrations = maps.Clone(t.Verdicts), maps.Clone(t.Migrations)
+	c.Grades, c.Migrations = maps.Clone(t.Grades), maps.Clone(t.Migrations)
 	return c
 }

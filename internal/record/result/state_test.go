@@ -52,19 +52,19 @@ func TestExtentLeft(t *testing.T) {
 func TestTaken(t *testing.T) {
 	half, two := 0.5, uint64(2)
 	var taken Totals
-	taken.Add(Sample{Seconds: 1, Quality: Quality{Verdict: Valid}}, nil)
+	taken.Add(Sample{Seconds: 1, Quality: Quality{Grade: Valid}}, nil)
 	assert.Nil(t, taken.Steal, "no sample has it, and it is not zero")
 	assert.Nil(t, taken.Migrations)
 	before := taken.Clone()
-	taken.Add(Sample{Seconds: 2, Quality: Quality{Verdict: Suspect, Signals: Signals{
+	taken.Add(Sample{Seconds: 2, Quality: Quality{Grade: Suspect, Signals: Signals{
 		WatchedSeconds: 2.25, StealSeconds: &half, Migrations: &two, MajorFaults: &two,
 	}}}, nil)
-	taken.Add(Sample{Seconds: 4, Quality: Quality{Verdict: Suspect, Signals: Signals{StealSeconds: &half}}}, nil)
+	taken.Add(Sample{Seconds: 4, Quality: Quality{Grade: Suspect, Signals: Signals{StealSeconds: &half}}}, nil)
 	recorded := map[string]uint64{"same-core": 3, UnknownRelation: 0}
-	taken.Add(Sample{Seconds: 8, Quality: Quality{Verdict: Invalid, Signals: Signals{Migrations: &two}}}, recorded)
+	taken.Add(Sample{Seconds: 8, Quality: Quality{Grade: Invalid, Signals: Signals{Migrations: &two}}}, recorded)
 
 	assert.Equal(t, 4, taken.Samples)
-	assert.Equal(t, map[Verdict]uint64{Valid: 1, Suspect: 2, Invalid: 1}, taken.Verdicts)
+	assert.Equal(t, map[Grade]uint64{Valid: 1, Suspect: 2, Invalid: 1}, taken.Grades)
 	assert.InDelta(t, 1.0, *taken.Steal, 1e-12)
 	assert.Equal(t, two, *taken.MajorFaults)
 	assert.Nil(t, taken.MinorFaults)
@@ -76,6 +76,6 @@ func TestTaken(t *testing.T) {
 	assert.EqualValues(t, 4, taken.Seconds.Total())
 	assert.InDelta(t, 15, taken.Seconds.Sum, 1e-12)
 
-	assert.Equal(t, map[Verdict]uint64{Valid: 1}, before.Verdicts, "what was read does not change")
+	assert.Equal(t, map[Grade]uint64{Valid: 1}, before.Grades, "what was read does not change")
 	assert.EqualValues(t, 1, before.Seconds.Total())
 }

@@ -12,7 +12,7 @@ import (
 // Take appends a sample, after In. The first that is not invalid and has a figure defines the unit in which all are judged and shown.
 func (r *Run) Take(s Sample) {
 	for column, unit := range s.Units {
-		if _, known := r.Units[column]; !known && s.Quality.Verdict != Invalid {
+		if _, known := r.Units[column]; !known && s.Quality.Grade != Invalid {
 			r.Units = maps.Clone(r.Units)
 			if r.Units == nil {
 				r.Units = map[string]string{}
@@ -64,7 +64,7 @@ func (s *Sample) Factor(column string) float64 {
 func (r Run) In(others map[string]string) (*Run, error) {
 	r.Samples = slices.Clone(r.Samples)
 	for i := range r.Samples {
-		if s := &r.Samples[i]; s.Quality.Verdict != Invalid {
+		if s := &r.Samples[i]; s.Quality.Grade != Invalid {
 			if err := s.In(others); err != nil {
 				return nil, err
 			}

@@ -17,7 +17,7 @@ func TestUnits(t *testing.T) {
 	run := &Run{}
 	run.Take(Sample{})
 	none := printed("") // as of a program that prints 0
-	none.Quality.Verdict = Invalid
+	none.Quality.Grade = Invalid
 	run.Take(none)
 	for _, c := range []struct {
 		unit string

@@ -25,10 +25,10 @@ const (
 // Judge decides whether a sample of a run on this number of CPUs can be trusted.
 func Judge(s *result.Sample, cpus int) {
 	q := &s.Quality
-	q.Verdict, q.Reasons = result.Valid, []string{}
-	doubt := func(v result.Verdict, format string, args ...any) {
-		if v == result.Invalid || q.Verdict == result.Valid {
-			q.Verdict = v
+	q.Grade, q.Reasons = result.Valid, []string{}
+	doubt := func(v result.Grade, format string, args ...any) {
+		if v == result.Invalid || q.Grade == result.Valid {
+			q.Grade = v
 		}
 		reason := fmt.Sprintf(format, args...)
 		if !slices.Contains(q.Reasons, reason) { // a value that could be read neither before nor after the sample
@@ -40,7 +40,7 @@ func Judge(s *result.Sample, cpus int) {
 		doubt(result.Invalid, "the placement is not the requested one: %s", why[0])
 	}
 	for _, d := range s.Doubts {
-		doubt(d.Verdict, "%s", d.Reason)
+		doubt(d.Grade, "%s", d.Reason)
 	}
 	if s.Partial {
 		doubt(result.Suspect, "cut short")

@@ -18,11 +18,11 @@ import (
 
 func TestJudge(t *testing.T) {
 	good := result.Placement{Verified: true}
-	doubt := result.Doubt{Verdict: result.Suspect, Reason: "it cannot be read"}
+	doubt := result.Doubt{Grade: result.Suspect, Reason: "it cannot be read"}
 	const cpus = 4
 	for name, tc := range map[string]struct {
 		sample  result.Sample
-		verdict result.Verdict
+		grade   result.Grade
 		reasons int
 	}{
 		"calm":           {result.Sample{Placement: good}, result.Valid, 0},
@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 	} {
 		tc.sample.Quality.Signals.WatchedSeconds = 2.5
 		Judge(&tc.sample, cpus)
-		assert.Equal(t, tc.verdict, tc.sample.Quality.Verdict, name)
+		assert.Equal(t, tc.grade, tc.sample.Quality.Grade, name)
 		assert.Len(t, tc.sample.Quality.Reasons, tc.reasons, name)
 		assert.NotNil(t, tc.sample.Quality.Reasons, name)
 	}
@@ -67,7 +67,7 @@ func TestTicks(t *testing.T) {
 		watched time.Duration
 		used    float64
 		want    []any // seconds of steal and of other programs
-		verdict result.Verdict
+		grade   result.Grade
 	}{
 		"calm, too short":              {"1000 100 1000 100", time.Millisecond, 0.0009, none, result.Valid},
 		"a tick, too short":            {"1001 101 1001 100", 2 * time.Millisecond, 0.0009, none, result.Valid},
@@ -87,7 +87,7 @@ func TestTicks(t *testing.T) {
 		s := result.Sample{Placement: result.Placement{Verified: true}}
 		w.fill(&s.Quality.Signals, before, after, c.used)
 		Judge(&s, 2)
-		assert.Equal(t, c.verdict, s.Quality.Verdict, "%s: %v", name, s.Quality.Reasons)
+		assert.Equal(t, c.grade, s.Quality.Grade, "%s: %v", name, s.Quality.Reasons)
 		for i, got := range []*float64{s.Quality.Signals.StealSeconds, s.Quality.Signals.OtherSeconds} {
 			if c.want[i] == nil {
 				assert.Nil(t, got, name)

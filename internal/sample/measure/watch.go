@@ -148,7 +148,7 @@ func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, []result.Warning) {
 }
 
 // Watch runs the canary and reads the counters. It returns a function that reads them again, and sets the differences
-// and the verdict of a sample. The canary's own time is not counted.
+// and the grade of a sample. The canary's own time is not counted.
 func (w *Watcher) Watch() func(*result.Sample) {
 	canarySeconds := Canary()
 	before := w.read()

@@ -93,10 +93,10 @@ func (t *Taker) Take(ctx context.Context, cell int) (sample result.Sample, err e
 	}
 	if t.Units != nil {
 		if err := sample.In(t.Units()); err != nil {
-			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+			sample.Doubts = append(sample.Doubts, result.Doubt{Grade: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 		}
 	}
-	if sample.Quality.Verdict != result.Invalid { // an invalid sample is not judged
+	if sample.Quality.Grade != result.Invalid { // an invalid sample is not judged
 		finish(&sample)
 	}
 	sample.RoundSeconds()
@@ -138,7 +138,7 @@ func (t *Taker) execute(ctx context.Context, cell int) (sample result.Sample, er
 		err = errors.New(strings.Join(changes, ", "))
 	case err != nil:
 		err = fmt.Errorf("%s during the sample: %w", strings.Join(changes, ", "), err)
-	case sample.Quality.Verdict == result.Invalid:
+	case sample.Quality.Grade == result.Invalid:
 		sample.Quality.Reasons = append(changes, sample.Quality.Reasons...)
 	default:
 		sample.Placement.Verified = false

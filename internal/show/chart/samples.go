@@ -97,7 +97,7 @@ func measured(set view.SeriesSet) []view.Series {
 }
 
 func pointWords(p view.Point) string {
-	words := term.Clean(string(p.Verdict))
+	words := term.Clean(string(p.Grade))
 	if p.Control {
 		words += ", the baseline's duplicate"
 	}
@@ -120,7 +120,7 @@ func kindOf(p view.Point) int {
 	switch {
 	case !p.Good():
 		return 3
-	case p.Verdict == result.Suspect:
+	case p.Grade == result.Suspect:
 		return 2
 	case p.Control:
 		return 1

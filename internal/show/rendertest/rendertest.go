@@ -40,7 +40,7 @@ func Sample(index int, seconds float64) result.Sample {
 	zero, voluntary, involuntary, faults := 0.0, uint64(1203), uint64(87), uint64(512)
 	return result.Sample{
 		Index: index, Seconds: seconds, UserSeconds: 2 * seconds * 0.985, SystemSeconds: 0.0123,
-		Quality: result.Quality{Verdict: result.Valid, Signals: result.Signals{
+		Quality: result.Quality{Grade: result.Valid, Signals: result.Signals{
 			StealSeconds: &zero, VoluntarySwitches: &voluntary, InvoluntarySwitches: &involuntary, MinorFaults: &faults,
 		}},
 	}

@@ -254,7 +254,7 @@ func ByFigures(run *result.Run, name func(cell int) string) (statements []Statem
 
 // Doubtful says how many samples are not valid, and the most frequent reason; "" where all are.
 func Doubtful(samples []result.Sample) string {
-	for _, v := range []result.Verdict{result.Invalid, result.Suspect} {
+	for _, v := range []result.Grade{result.Invalid, result.Suspect} {
 		reasons := Reasons(samples, v)
 		if len(reasons) == 0 {
 			continue

@@ -16,8 +16,8 @@ func TestMediansAreOfGoodSamples(t *testing.T) {
 	for i, wall := range []float64{2.81, 2.75, 2.93, 3.41, 2.79} {
 		samples = append(samples, result.Sample{Index: i, Seconds: wall})
 	}
-	samples[2].Quality.Verdict = result.Suspect
-	samples[3].Quality.Verdict = result.Invalid
+	samples[2].Quality.Grade = result.Suspect
+	samples[3].Quality.Grade = result.Invalid
 	kept := Summarised(samples)
 	require.Len(t, kept, 4, "the invalid sample is out")
 	wall, ok := SpreadOf(kept, column.Wall)

@@ -18,7 +18,7 @@ import (
 // Quality returns the tables that say what to think of the samples: whether a baseline differs from its own duplicate, and which
 // samples are not as good as they should be. Without verbose, they have no rows where all is well.
 func Quality(run *result.Run, verbose bool) []table.Table {
-	return []table.Table{controlTable(run, verbose), verdictTable(run, verbose)}
+	return []table.Table{controlTable(run, verbose), gradeTable(run, verbose)}
 }
 
 // controlTable says whether the method can be trusted: each baseline ran under two names, which must not differ.
@@ -86,30 +86,30 @@ func comparisonNotes(run *result.Run, controls int) []string {
 // QualityTable is the name of the table of the reasons.
 const QualityTable = "quality"
 
-// verdictTable counts the samples by verdict, with the most frequent reasons.
-func verdictTable(run *result.Run, verbose bool) table.Table {
+// gradeTable counts the samples by grade, with the most frequent reasons.
+func gradeTable(run *result.Run, verbose bool) table.Table {
 	t := table.Table{Name: QualityTable, Title: "Samples by quality"}
 	t.Add("samples", "are", "why")
-	if !verbose && !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Verdict != result.Valid || s.Partial }) {
+	if !verbose && !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Grade != result.Valid || s.Partial }) {
 		return t
 	}
-	for _, verdict := range result.Verdicts {
-		n := count(run.Samples, verdict)
+	for _, grade := range result.Grades {
+		n := count(run.Samples, grade)
 		if n == 0 {
 			continue
 		}
 		words := table.Phrases{}
-		order := Reasons(run.Samples, verdict)
+		order := Reasons(run.Samples, grade)
 		for _, reason := range order[:min(len(order), maxReasons)] {
-			words = append(words, table.Phrase{Text: reason.Text + reason.Others(), Tone: qualityTones[verdict]})
+			words = append(words, table.Phrase{Text: reason.Text + reason.Others(), Tone: qualityTones[grade]})
 		}
 		if more := len(order) - maxReasons; more > 0 {
 			words = append(words, table.Phrase{Text: fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason"))})
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(n), table.Text(verdict), words}})
+		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(n), table.Text(grade), words}})
 	}
 	disturbed := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
-		return s.Quality.Verdict != result.Suspect || !positive(s.Quality.Signals.OtherSeconds) && !positive(s.Quality.Signals.StealSeconds)
+		return s.Quality.Grade != result.Suspect || !positive(s.Quality.Signals.OtherSeconds) && !positive(s.Quality.Signals.StealSeconds)
 	})
 	if 2*len(disturbed) > len(run.Samples) {
 		t.Notes = append(t.Notes, "gorun doctor shows what disturbs a machine, and what to do about it")
@@ -117,24 +117,24 @@ func verdictTable(run *result.Run, verbose bool) table.Table {
 	return t
 }
 
-// count returns how many samples have a verdict.
-func count(samples []result.Sample, verdict result.Verdict) (n int) {
+// count returns how many samples have a grade.
+func count(samples []result.Sample, grade result.Grade) (n int) {
 	for i := range samples {
-		if samples[i].Quality.Verdict == verdict {
+		if samples[i].Quality.Grade == grade {
 			n++
 		}
 	}
 	return n
 }
 
-// maxReasons bounds the reasons that are shown for each verdict: the most frequent.
+// maxReasons bounds the reasons that are shown for each grade: the most frequent.
 const maxReasons = 4
 
 // figuresOf matches the figures of a reason, and the number of a CPU that it is about. Reasons that differ in nothing else
 // count as one.
 var figuresOf = lazy.Regexp(`\bCPU ([0-9]+)|[0-9][0-9.]*`)
 
-// Reason is one for which samples have a verdict.
+// Reason is why samples have a grade.
 type Reason struct {
 	Text    string // with the range of each figure: "other programs used 0.05–3.98 s"
 	Samples int
@@ -193,11 +193,11 @@ func (r *Reason) ranges() string {
 	})
 }
 
-// Reasons are those for which samples have a verdict, first those that are most often the first one.
-func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
+// Reasons returns why samples have a grade. The reason that is most often the first one of a sample comes first.
+func Reasons(samples []result.Sample, grade result.Grade) []Reason {
 	reasons := map[string]*Reason{}
 	for i := range samples {
-		if samples[i].Quality.Verdict != verdict {
+		if samples[i].Quality.Grade != grade {
 			continue
 		}
 		var of []*Reason // this sample

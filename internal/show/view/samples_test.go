@@ -12,7 +12,7 @@ import (
 
 // whys are the reasons for which samples have the only verdict that there is.
 func whys(samples []result.Sample) (texts []string) {
-	for _, phrase := range verdictTable(&result.Run{Samples: samples}, false).Rows[0].Values[2].(table.Phrases) {
+	for _, phrase := range gradeTable(&result.Run{Samples: samples}, false).Rows[0].Values[2].(table.Phrases) {
 		texts = append(texts, phrase.Text)
 	}
 	return texts
@@ -23,7 +23,7 @@ func TestReasonsOfTwoCPUs(t *testing.T) {
 	var samples []result.Sample
 	for i := range 3 {
 		s := result.Sample{Index: i}
-		s.Quality.Verdict = result.Suspect
+		s.Quality.Grade = result.Suspect
 		for cpu := range 2 {
 			s.Quality.Reasons = append(s.Quality.Reasons, fmt.Sprintf("CPU %d had a load of %d%%", cpu, 50+i))
 		}
@@ -35,7 +35,7 @@ func TestReasonsOfTwoCPUs(t *testing.T) {
 
 // What an invalid sample is doubted for besides is not why it is invalid.
 func TestFirstReasonComesFirst(t *testing.T) {
-	s := result.Sample{Quality: result.Quality{Verdict: result.Invalid, Reasons: []string{"it timed out", "a load"}}}
+	s := result.Sample{Quality: result.Quality{Grade: result.Invalid, Reasons: []string{"it timed out", "a load"}}}
 	assert.Equal(t, "1 of 1 sample is invalid: it timed out", Doubtful([]result.Sample{s}))
 }
 
@@ -44,7 +44,7 @@ func TestReasonsAreCounted(t *testing.T) {
 	var samples []result.Sample
 	for i, kind := range []string{"a", "a", "a", "b", "c", "c", "d", "e", "f"} {
 		s := result.Sample{Index: i}
-		s.Quality.Verdict = result.Suspect
+		s.Quality.Grade = result.Suspect
 		s.Quality.Reasons = []string{kind + " took the same time"}
 		if kind == "a" {
 			s.Quality.Reasons = []string{fmt.Sprintf("a took %d.5 s", i)}

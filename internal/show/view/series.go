@@ -28,13 +28,13 @@ type Point struct {
 	Index   int
 	At      float64 // seconds since the run began, or where that is not known, the sample's place among all
 	Figure  float64 // what is compared
-	Verdict result.Verdict
+	Grade   result.Grade
 	Control bool // of the baseline's duplicate
 	Partial bool
 }
 
 // Good tells whether a point counts for a median.
-func (p Point) Good() bool { return !p.Partial && p.Verdict != result.Invalid }
+func (p Point) Good() bool { return !p.Partial && p.Grade != result.Invalid }
 
 // SeriesSet is every series of a run.
 type SeriesSet struct {
@@ -184,7 +184,7 @@ func (s Shape) Series(run *result.Run) SeriesSet {
 		series, mine := Series{Name: row.Name}, 0
 		for i := range row.Samples {
 			sample := &row.Samples[i]
-			p := Point{Index: sample.Index, At: float64(sample.Index), Verdict: sample.Quality.Verdict, Partial: sample.Partial}
+			p := Point{Index: sample.Index, At: float64(sample.Index), Grade: sample.Quality.Grade, Partial: sample.Partial}
 			if p.Figure, _ = compared.Number(sample); compared.Unit == column.Nanoseconds {
 				p.Figure /= 1e9
 			}

@@ -34,7 +34,7 @@ type Measured struct {
 	Name    string
 	Cell    int             // in the run's cells; -1: the run has none
 	Samples []result.Sample // the good ones, or all if none is good
-	Verdict result.Verdict  // the worst of these
+	Grade   result.Grade    // the worst of these
 
 	labels []table.Value
 }
@@ -45,10 +45,10 @@ func (s Shape) RowsOf(run *result.Run) []Measured {
 	rows := s.rows(run)
 	for i := range rows {
 		r := &rows[i]
-		r.Samples, r.Verdict = Summarised(r.Samples), result.Valid
+		r.Samples, r.Grade = Summarised(r.Samples), result.Valid
 		for k := range r.Samples {
-			if v := r.Samples[k].Quality.Verdict; v == result.Invalid || v == result.Suspect && r.Verdict == result.Valid {
-				r.Verdict = v
+			if v := r.Samples[k].Quality.Grade; v == result.Invalid || v == result.Suspect && r.Grade == result.Valid {
+				r.Grade = v
 			}
 		}
 	}
@@ -199,9 +199,9 @@ func (s Shape) main(run *result.Run, rows []Measured) table.Table {
 	}
 	if !judged {
 		add(table.Column{Title: label(compared)}, func(row Measured) table.Value { return valueOf(row.Samples, compared) })
-		if slices.ContainsFunc(rows, func(row Measured) bool { return row.Verdict != result.Valid }) {
+		if slices.ContainsFunc(rows, func(row Measured) bool { return row.Grade != result.Valid }) {
 			add(table.Column{Title: "quality"}, func(row Measured) table.Value {
-				return table.Phrases{{Text: string(row.Verdict), Tone: qualityTones[row.Verdict]}}
+				return table.Phrases{{Text: string(row.Grade), Tone: qualityTones[row.Grade]}}
 			})
 		}
 		return t
@@ -226,8 +226,8 @@ func orderTable(run *result.Run) table.Table {
 	return t
 }
 
-// qualityTones are those of samples' verdicts.
-var qualityTones = map[result.Verdict]table.Tone{result.Valid: table.Good, result.Suspect: table.Doubt, result.Invalid: table.Bad}
+// qualityTones are those of samples' grades.
+var qualityTones = map[result.Grade]table.Tone{result.Valid: table.Good, result.Suspect: table.Doubt, result.Invalid: table.Bad}
 
 // CellTimes returns the title of what is compared of the cells of a judged run, "" if that is a figure of the experiment's own, and
 // the figures; nil of a cell without samples.

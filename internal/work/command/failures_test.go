@@ -25,7 +25,7 @@ func counted(cell, count, code, signal int) (samples []result.Sample) {
 	for range count {
 		samples = append(samples, result.Sample{
 			Slot: &result.Slot{Cell: cell}, Seconds: 1, Placement: result.Placement{Verified: true},
-			Quality: result.Quality{Verdict: result.Valid}, Values: result.FiguresOf(&Figures{ExitCode: code, Signal: signal}),
+			Quality: result.Quality{Grade: result.Valid}, Values: result.FiguresOf(&Figures{ExitCode: code, Signal: signal}),
 		})
 	}
 	return samples
@@ -35,7 +35,7 @@ func counted(cell, count, code, signal int) (samples []result.Sample) {
 // because their failure was not accepted, do not count.
 func TestFailures(t *testing.T) {
 	invalid := counted(2, 1, 7, 0)
-	invalid[0].Quality.Verdict = result.Invalid
+	invalid[0].Quality.Grade = result.Invalid
 	for name, c := range map[string]struct {
 		samples            [][]result.Sample
 		findings, warnings []string

@@ -42,7 +42,7 @@ func TestSample(t *testing.T) {
 		if want.doubt == "" {
 			assert.Empty(t, s.Doubts, script)
 		} else if assert.Len(t, s.Doubts, 1, script) {
-			assert.Equal(t, result.Invalid, s.Doubts[0].Verdict)
+			assert.Equal(t, result.Invalid, s.Doubts[0].Grade)
 			assert.Contains(t, s.Doubts[0].Reason, want.doubt)
 		}
 		assert.Positive(t, s.Seconds)

@@ -127,7 +127,7 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 	case err != nil:
 		return result.InvalidSample(err), nil
 	case failure != "":
-		doubt := result.Doubt{Verdict: result.Invalid, Reason: failure}
+		doubt := result.Doubt{Grade: result.Invalid, Reason: failure}
 		if s.last.Signal == 0 && !s.last.TimedOut && s.last.ExitCode != 0 {
 			doubt.Hint = fmt.Sprintf("if this is no failure: --ignore-failure=%d", s.last.ExitCode)
 		}
@@ -191,7 +191,7 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 				s.Printed(metricColumn(i), mean.Unit)
 			}
 			if err != nil {
-				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+				s.Doubts = append(s.Doubts, result.Doubt{Grade: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			}
 		}
 		for i := range o.Copies {

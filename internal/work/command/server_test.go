@@ -89,7 +89,7 @@ func TestServer(t *testing.T) {
 	sample, err = s.Sample(t.Context(), cell)
 	require.NoError(t, err)
 	require.Len(t, sample.Doubts, 1)
-	assert.Equal(t, result.Suspect, sample.Doubts[0].Verdict)
+	assert.Equal(t, result.Suspect, sample.Doubts[0].Grade)
 	assert.Contains(t, sample.Doubts[0].Reason, "(--with-pid): it has ended")
 	_, err = (&Serving{pid: &pid}).Find(live(t, cpus))
 	require.ErrorContains(t, err, "there is no such process")

@@ -73,7 +73,7 @@ func byOperation(samples []result.Sample) (all [][]measuredRow) {
 	type work struct{ op, variant, mode, load string }
 	at := map[work]int{}
 	for _, row := range measuredRows(samples) {
-		if row.verdict == result.Invalid || len(row.samples) == 0 {
+		if row.grade == result.Invalid || len(row.samples) == 0 {
 			continue
 		}
 		w := work{row.Op, row.Variant, row.Mode, row.Load}

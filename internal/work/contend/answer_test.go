@@ -12,7 +12,7 @@ import (
 // row is a row of xadd with a sample for each time.
 func row(n, cpus, dist int, mode string, overlap float64, ns ...float64) (samples []result.Sample) {
 	for _, t := range ns {
-		s := result.Sample{Quality: result.Quality{Verdict: result.Valid}}
+		s := result.Sample{Quality: result.Quality{Grade: result.Valid}}
 		s.Values = result.FiguresOf(&Figures{
 			ContendRow: result.ContendRow{Row: n, Op: "xadd", CPUs: cpus, CPUList: "0-1"[:2*cpus-1], DistBytes: dist},
 			Mode:       mode, NsPerOp: t, Operations: 1000, Overlap: &overlap,
@@ -49,7 +49,7 @@ func TestAnswer(t *testing.T) {
 		assert.Equal(t, want, view.Sentences(answer(&result.Run{Samples: samples}, view.Options{})))
 	}
 	doubtful := row(0, 2, 0, ByTime, 1, 8.28, 8.28)
-	doubtful[1].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"it was noisy"}}
+	doubtful[1].Quality = result.Quality{Grade: result.Suspect, Reasons: []string{"it was noisy"}}
 	assert.Equal(t, "xadd takes 8.28 ns on 2 CPUs at once. 1 of 2 samples is suspect: it was noisy.",
 		view.Sentences(answer(&result.Run{Samples: doubtful}, view.Options{})))
 }

@@ -81,7 +81,7 @@ func curvesOf(rows []measuredRow) (curves []curve) {
 	for i := range rows {
 		row := &rows[i]
 		ns, ops := row.spread("ns_per_op"), row.spread("ops_per_second")
-		if row.verdict == result.Invalid || len(row.samples) == 0 || !chart.Drawable(ns.Least, ns.Most, ops.Least, ops.Most) {
+		if row.grade == result.Invalid || len(row.samples) == 0 || !chart.Drawable(ns.Least, ns.Most, ops.Least, ops.Most) {
 			continue
 		}
 		k := key{row.ContendRow, row.Variant, row.Mode}

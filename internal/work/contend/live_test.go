@@ -102,7 +102,7 @@ func TestMeasureByTime(t *testing.T) {
 		assert.Equal(t, 29, v.WindowsOf, "30 windows, the first of them incomplete")
 		assert.LessOrEqual(t, v.Windows, v.WindowsOf)
 		if v.Windows == 0 { // another program had a CPU all the time
-			assert.Equal(t, result.Invalid, s.Doubts[0].Verdict)
+			assert.Equal(t, result.Invalid, s.Doubts[0].Grade)
 			continue
 		}
 		assert.Positive(t, v.NsPerOp)

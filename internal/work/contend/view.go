@@ -27,13 +27,13 @@ type measuredRow struct {
 	Figures                     // of a sample: what is the same in all
 	samples     []result.Sample // in which operations were counted
 	counted, of int             // windows of all samples
-	verdict     result.Verdict  // the worst of the samples
+	grade       result.Grade    // the worst of the samples
 }
 
 // measuredRows returns the rows of the samples, by their numbers. Samples without a row are left out.
 func measuredRows(samples []result.Sample) (rows []measuredRow) {
 	for _, of := range (view.Shape{Columns: columns, Rows: append([]string{"row"}, settings...)}).RowsOf(&result.Run{Samples: samples}) {
-		row := measuredRow{verdict: of.Verdict}
+		row := measuredRow{grade: of.Grade}
 		for i := range of.Samples {
 			f, ok := result.Typed[Figures](&of.Samples[i])
 			if !ok || f.CPUs == 0 {

@@ -89,7 +89,7 @@ func TestFill(t *testing.T) {
 
 func TestDoubts(t *testing.T) {
 	half, all := 0.4, 1.0
-	for want, v := range map[result.Verdict]Figures{
+	for want, v := range map[result.Grade]Figures{
 		"":             {Mode: ByTime, Operations: 5, Overlap: &all},
 		result.Suspect: {Mode: ByTime, Operations: 5, Overlap: &half},
 		result.Valid:   {Mode: ByCount, Operations: 5, Overlap: &half}, // reported, but no fault
@@ -98,7 +98,7 @@ func TestDoubts(t *testing.T) {
 		var s result.Sample
 		doubt(&s, v)
 		if want == result.Suspect || want == result.Invalid {
-			assert.Equal(t, want, s.Doubts[0].Verdict)
+			assert.Equal(t, want, s.Doubts[0].Grade)
 			continue
 		}
 		assert.Empty(t, s.Doubts)

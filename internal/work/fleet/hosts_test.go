@@ -328,7 +328,7 @@ func TestHostsWithoutAnInterval(t *testing.T) {
 	none := func(*result.Sample, string) {}
 	broken := func(s *result.Sample, placement string) {
 		if placement == "one-llc" {
-			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"pinned elsewhere"}}
+			s.Quality = result.Quality{Grade: result.Invalid, Reasons: []string{"pinned elsewhere"}}
 		}
 	}
 	h := judgeHosts(t, host("a", 60, none), host("b", 60, steal), host("c", 2, none), host("d", 60, broken))

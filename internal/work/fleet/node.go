@@ -212,7 +212,7 @@ func (f *findings) add(where string, s result.Sample, figures map[int]float64, e
 	if err != nil {
 		reasons, figures = []string{err.Error()}, nil
 	}
-	if s.Quality.Verdict == result.Invalid {
+	if s.Quality.Grade == result.Invalid {
 		figures = nil
 	}
 	if len(figures) == 0 && len(reasons) > 0 {

@@ -57,7 +57,7 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err
 	}
 	f, err := only(o, c.Benchmark)
 	if err != nil {
-		sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: err.Error()}}, sample.Doubts...)
+		sample.Doubts = append([]result.Doubt{{Grade: result.Invalid, Reason: err.Error()}}, sample.Doubts...)
 	}
 	f.Package, f.Benchmark, f.Revision, f.PeakRSS = c.Package, c.Benchmark, c.Revision, o.PeakRSS()
 	sample.Values = result.FiguresOf(&f)

@@ -275,7 +275,7 @@ func changes(run *result.Run) (findings []result.Finding) {
 // control, which is the baseline once more, has none.
 func benchLine(run *result.Run, s *result.Sample) (string, [][2]string, bool) {
 	f, ok := result.Typed[Figures](s)
-	if !ok || s.Quality.Verdict == result.Invalid || s.Partial || s.Slot != nil && s.Control || !f.timed() && len(f.Own) == 0 {
+	if !ok || s.Quality.Grade == result.Invalid || s.Partial || s.Slot != nil && s.Control || !f.timed() && len(f.Own) == 0 {
 		return "", nil, false
 	}
 	text := strings.TrimPrefix(f.Benchmark, "Benchmark")

@@ -408,7 +408,7 @@ func TestJudgedSeries(t *testing.T) {
 			}
 			require.Len(t, sample.Doubts, 1, "block %d of %s %v", i, c.metric, c.values)
 			assert.Contains(t, sample.Doubts[0].Reason, c.fails)
-			assert.Equal(t, result.Invalid, sample.Doubts[0].Verdict)
+			assert.Equal(t, result.Invalid, sample.Doubts[0].Grade)
 		}
 		assert.Empty(t, s.untypedWarnings(), "no block was a sample")
 		s.blocks = 1

@@ -299,7 +299,7 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 	sample.Placement = result.Placement{Requested: c.Setting.String(), Verified: true}
 	if took > s.mostSwitch() {
 		err := s.slowSwitch(took)
-		sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+		sample.Doubts = append(sample.Doubts, result.Doubt{Grade: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 	}
 	begun := linux.Monotonic()
 	if err := s.sleep(ctx, begun+min(settled, s.washout)); err != nil {
@@ -354,7 +354,7 @@ func (s *sampler) judge(b block, figures *Figures, sample *result.Sample) {
 			err = untyped(m)
 		}
 		if err != nil {
-			sample.Doubts = append(sample.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
+			sample.Doubts = append(sample.Doubts, result.Doubt{Grade: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			continue
 		}
 		if m.quantile > 0 {

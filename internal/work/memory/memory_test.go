@@ -151,7 +151,7 @@ func TestWrongResult(t *testing.T) {
 		r.Sum++
 		w.check(&wrong, 0, r)
 		require.Len(t, wrong.Doubts, 1, c.name())
-		assert.Equal(t, result.Invalid, wrong.Doubts[0].Verdict)
+		assert.Equal(t, result.Invalid, wrong.Doubts[0].Grade)
 		assert.Contains(t, wrong.Doubts[0].Reason, fmt.Sprintf("CPU %d computed a wrong", c.CPUs[0]))
 		require.NoError(t, w.free())
 	}

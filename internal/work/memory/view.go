@@ -47,7 +47,7 @@ type row struct {
 // rowsOf returns the rows that have samples.
 func rowsOf(run *result.Run) (rows []row) {
 	for _, of := range (view.Shape{Columns: columns, Rows: settings}).RowsOf(run) {
-		if len(of.Samples) == 0 || of.Verdict == result.Invalid {
+		if len(of.Samples) == 0 || of.Grade == result.Invalid {
 			continue
 		}
 		f, ok := result.Typed[Figures](&of.Samples[0])

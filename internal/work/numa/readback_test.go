@@ -36,7 +36,7 @@ func TestMeasureDoubtsBalancing(t *testing.T) {
 		root := &probeThread{FS: this, balancing: []string{c.balancing, c.balancing}, sched: func() string { return c.sched }}
 		s, v := takeSampleOf(t, root, m, plain(m))
 		never := slices.ContainsFunc(s.Doubts, func(d result.Doubt) bool {
-			return d.Verdict == result.Suspect && strings.Contains(d.Reason, "NUMA balancing never scanned this process (") &&
+			return d.Grade == result.Suspect && strings.Contains(d.Reason, "NUMA balancing never scanned this process (") &&
 				strings.HasSuffix(d.Reason, " of CPU time; the kernel starts at 1 s)")
 		})
 		assert.Equal(t, c.never, never, "%v: %v", c, s.Doubts)
@@ -117,7 +117,7 @@ func TestFigures(t *testing.T) {
 	p = made()
 	p.lost = 3
 	p.figures()
-	assert.Equal(t, []result.Doubt{{Verdict: result.Suspect, Reason: "3 records of migrations were lost"}},
+	assert.Equal(t, []result.Doubt{{Grade: result.Suspect, Reason: "3 records of migrations were lost"}},
 		p.sample.Doubts)
 	assert.EqualValues(t, 3, p.v.Migrations.Lost)
 

@@ -62,7 +62,7 @@ func (p *Pool) checkEach(s *result.Sample) {
 		wrong := w.Primes != want
 		if wrong {
 			s.Doubts = append(s.Doubts, result.Doubt{
-				Verdict: result.Suspect, Wrong: true,
+				Grade: result.Suspect, Wrong: true,
 				Reason: fmt.Sprintf("CPU %d counted %d primes %sup to %d instead of %d", p.plan.CPU(w.Worker), w.Primes, counts, p.opts.Limit, want),
 			})
 		}

@@ -60,7 +60,7 @@ func TestEachWrong(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, s.WorkersDetail)
 		assert.Equal(t, []result.Doubt{{
-			Verdict: result.Suspect, Wrong: true, Reason: fmt.Sprintf("CPU %d counted %s", cpu, want),
+			Grade: result.Suspect, Wrong: true, Reason: fmt.Sprintf("CPU %d counted %s", cpu, want),
 		}}, s.Doubts)
 	}
 }

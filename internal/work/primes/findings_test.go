@@ -104,13 +104,13 @@ func TestExplainWithoutProcStat(t *testing.T) {
 
 // Findings come only from samples with the requested placement.
 func TestExplainLeavesOutInvalidSamples(t *testing.T) {
-	worse := result.Sample{Seconds: 1, UserSeconds: 0.1, Quality: result.Quality{Verdict: result.Invalid}}
+	worse := result.Sample{Seconds: 1, UserSeconds: 0.1, Quality: result.Quality{Grade: result.Invalid}}
 	run := &result.Run{Samples: []result.Sample{worse, worse, worse}}
 	cells := []Cell{{Plan: placement.Assignment{CPUs: cpuset.Of(0, 1, 2, 3)}}}
 	explain(run, cells)
 	assert.Empty(t, run.Findings)
 	for i := range run.Samples {
-		run.Samples[i].Quality.Verdict = result.Valid
+		run.Samples[i].Quality.Grade = result.Valid
 	}
 	explain(run, cells)
 	assert.NotEmpty(t, run.Findings, "the same samples if valid")
