@@ -72,8 +72,8 @@ type Cell[C any] struct {
 	Repeats     int                    // of its work in a sample, if that was found before the plan; 0: not known
 	Program     string                 // that runs already, if a run must not continue with another one; "": any
 	Against     string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
-	Second      []result.JudgedColumn  // that this cell can have, of the second family
-	By          *result.JudgedColumn   // the deciding figure of this cell, in place of the experiment's; the same in its baseline
+	Second      []result.JudgedFigure  // that this cell can have, of the second family
+	By          *result.JudgedFigure   // the deciding figure of this cell, in place of the experiment's; the same in its baseline
 }
 
 // Resolution is one combination of flags, resolved on a machine.
@@ -99,7 +99,7 @@ type ComparedBy struct {
 	Column  string // the column that decides when the run stops
 	Label   string // of it; "": as the column says
 	Better  string // result.Lower or result.Higher
-	Figures []result.JudgedColumn
+	Figures []result.JudgedFigure
 }
 
 // Labels are those of the metric gorun_run_info.
@@ -305,12 +305,12 @@ func Define[C any](d Definition[C]) Experiment {
 
 // JudgedColumns returns the additional figures that are judged if cells are compared by datum, which is none for a datum other than
 // the experiment's own.
-func (x Definition[C]) JudgedColumns(datum string) (figures []result.JudgedColumn) {
+func (x Definition[C]) JudgedColumns(datum string) (figures []result.JudgedFigure) {
 	if datum != x.Compared {
 		return nil
 	}
 	for _, c := range x.AlsoJudged {
-		figures = append(figures, result.JudgedColumn{Column: c.Name, Label: c.Label})
+		figures = append(figures, result.JudgedFigure{Column: c.Name, Label: c.Label})
 	}
 	return figures
 }

@@ -43,7 +43,7 @@ type Found struct {
 
 	// Of cells that are programs: the columns of the table before those of the flags that are given, and the error if there is one
 	// program in one setting.
-	FirstColumns []result.Column
+	FirstColumns []result.FlagColumn
 	Few          error
 	Missing      error              // what the command line lacks, which is reported if all that it has is right
 	Plan         func(*result.Plan) // adds the source's own part to a plan; nil: none

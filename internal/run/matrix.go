@@ -234,7 +234,7 @@ func (c *Matrix) request(found experiment.Found) (q request, missing, err error)
 		}
 		axes = append(axes, matrix.Axis{Flag: a.flag.Name, Values: a.values})
 		if len(a.values) > 1 {
-			columns = append(columns, result.Column{Title: a.flag.Name, Flag: a.flag.Name, Style: result.ColumnStyles[0]})
+			columns = append(columns, result.FlagColumn{Title: a.flag.Name, Flag: a.flag.Name, Style: result.FlagStyles[0]})
 		}
 	}
 	spec = matrix.Override(spec, axes)

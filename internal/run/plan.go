@@ -463,11 +463,11 @@ func settleJudged(run *result.Run, all []experiment.ComparedBy) error {
 func (c *command) addSecond(run *result.Run, cells []experiment.Cell[any]) {
 	figures := &run.Matrix.Figures
 	for _, column := range c.x.Second {
-		*figures = append(*figures, result.JudgedColumn{Column: column.Name, Label: column.Label, Second: true})
+		*figures = append(*figures, result.JudgedFigure{Column: column.Name, Label: column.Label, Second: true})
 	}
 	for _, cell := range cells {
 		for _, f := range cell.Second {
-			i := slices.IndexFunc(*figures, func(other result.JudgedColumn) bool { return other.Column == f.Column })
+			i := slices.IndexFunc(*figures, func(other result.JudgedFigure) bool { return other.Column == f.Column })
 			if i < 0 {
 				f.Second = true
 				i, *figures = len(*figures), append(*figures, f)

@@ -53,7 +53,7 @@ func checkCompared(run *result.Run) error {
 			return fmt.Errorf("the %s, %v, is not between 0 and 1", share.name, share.value)
 		}
 	}
-	figures := append(slices.Clone(m.Figures), result.JudgedColumn{Better: m.Better})
+	figures := append(slices.Clone(m.Figures), result.JudgedFigure{Better: m.Better})
 	for _, cell := range run.Cells {
 		if cell.By != nil {
 			figures = append(figures, *cell.By)

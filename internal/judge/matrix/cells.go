@@ -200,7 +200,7 @@ func (f Flag) canonical(text string) (string, error) {
 }
 
 // columns returns an error for a column whose flag does not exist, or does not fit its style.
-func (e experiment) columns(columns []result.Column) error {
+func (e experiment) columns(columns []result.FlagColumn) error {
 	for _, c := range columns {
 		var flag Flag // stays zero for a group's name and comment, which are neither a switch nor a list
 		if c.Flag != groupName && c.Flag != result.CommentColumn {

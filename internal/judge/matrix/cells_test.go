@@ -128,7 +128,7 @@ func TestCellsErrors(t *testing.T) {
 		return with(func(s *matrix.Spec) { s.Baseline = conditions }, axis)
 	}
 	column := func(title, flag, style string) matrix.Spec {
-		return with(func(s *matrix.Spec) { s.Columns = []result.Column{{Title: title, Flag: flag, Style: style}} }, two)
+		return with(func(s *matrix.Spec) { s.Columns = []result.FlagColumn{{Title: title, Flag: flag, Style: style}} }, two)
 	}
 	groups := func(groups ...matrix.Group) matrix.Spec { return matrix.Spec{Experiment: "primes", Groups: groups} }
 	for _, c := range []struct {

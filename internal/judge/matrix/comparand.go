@@ -13,7 +13,7 @@ import (
 
 // Comparand is one of the figures that a run judges.
 type Comparand struct {
-	result.JudgedColumn // Column is "" for wall seconds
+	result.JudgedFigure // Column is "" for wall seconds
 	// Of returns the figure of a sample as a time, in seconds: of the whole sample or of one operation. For a metric it
 	// returns the figure, or its inverse if higher is better: the inverse of operations per second is the time of one.
 	// Without the figure, the result is not a positive number.
@@ -101,7 +101,7 @@ func invalid(s result.Sample) bool { return s.Quality.Grade == result.Invalid }
 func Comparands(run *result.Run, columns column.List) ([]Comparand, error) {
 	m := run.Matrix
 	decides := figureOf(column.Wall, false)
-	decides.JudgedColumn = result.JudgedColumn{}
+	decides.JudgedFigure = result.JudgedFigure{}
 	if m.Compared != "" {
 		c, found := columns.Find(m.Compared)
 		if !found {
@@ -119,7 +119,7 @@ func Comparands(run *result.Run, columns column.List) ([]Comparand, error) {
 			return nil, fmt.Errorf("cell %d is judged by %s, which this gorun does not know", i, cell.By.Column)
 		}
 		figure := figureOf(c, c.Better == column.Higher)
-		figure.JudgedColumn, figure.decides = *cell.By, true
+		figure.JudgedFigure, figure.decides = *cell.By, true
 		decides.cells[i] = figure
 	}
 	figures := []Comparand{decides.dispatched()}
@@ -129,7 +129,7 @@ func Comparands(run *result.Run, columns column.List) ([]Comparand, error) {
 			return nil, fmt.Errorf("the cells are judged by %s, which this gorun does not know", f.Column)
 		}
 		figure := figureOf(c, cmp.Or(f.Better, string(c.Better)) == result.Higher)
-		figure.JudgedColumn, figure.cells = f, map[int]Comparand{}
+		figure.JudgedFigure, figure.cells = f, map[int]Comparand{}
 		for i, by := range decides.cells {
 			if none := figure; by.Column == f.Column {
 				none.Of, none.raw = func(result.Sample) float64 { return 0 }, func(result.Sample) (float64, bool) { return 0, false }
@@ -153,7 +153,7 @@ func family(figures []Comparand, second bool) (n int) {
 
 func figureOf(c column.Column, rate bool) Comparand {
 	f := Comparand{
-		JudgedColumn: result.JudgedColumn{Column: c.Name, Label: c.Label}, rate: rate,
+		JudgedFigure: result.JudgedFigure{Column: c.Name, Label: c.Label}, rate: rate,
 		amount: c.Unit != column.Seconds && c.Unit != column.Nanoseconds,
 	}
 	f.unit, f.raw = c.Unit, func(s result.Sample) (float64, bool) { return c.Number(&s) }

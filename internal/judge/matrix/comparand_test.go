@@ -33,8 +33,8 @@ func TestFigures(t *testing.T) {
 	}
 	_, err := matrix.Comparands(&result.Run{Matrix: &result.Matrix{Compared: "other_ns"}}, columns)
 	require.EqualError(t, err, "the cells are compared by other_ns, which this gorun does not know")
-	energy := result.JudgedColumn{Column: "joules", Label: "energy"}
-	_, err = matrix.Comparands(&result.Run{Matrix: &result.Matrix{Figures: []result.JudgedColumn{energy}}}, columns)
+	energy := result.JudgedFigure{Column: "joules", Label: "energy"}
+	_, err = matrix.Comparands(&result.Run{Matrix: &result.Matrix{Figures: []result.JudgedFigure{energy}}}, columns)
 	require.EqualError(t, err, "the cells are judged by joules, which this gorun does not know")
 	_, err = matrix.Comparands(&result.Run{Matrix: &result.Matrix{}, Cells: []result.Cell{{By: &energy}}}, columns)
 	require.EqualError(t, err, "cell 0 is judged by joules, which this gorun does not know")
@@ -46,11 +46,11 @@ func TestFigureOfCells(t *testing.T) {
 		Rate *float64 `json:"rate" is:"A rate."`
 	}
 	columns := column.Join(column.Of[figures](), column.Common())
-	rate := result.JudgedColumn{Column: "rate", Label: "req/s", Better: result.Higher}
+	rate := result.JudgedFigure{Column: "rate", Label: "req/s", Better: result.Higher}
 	second := rate
 	second.Second, second.Cells = true, 2
 	run := workers(4) // 0 and 1 are judged by wall time and by the rate too, 2 and 3 by the rate alone
-	run.Matrix.Figures, run.Matrix.Rounds = []result.JudgedColumn{second}, 40
+	run.Matrix.Figures, run.Matrix.Rounds = []result.JudgedFigure{second}, 40
 	for i := range run.Cells {
 		run.Cells[i].Against = new(i / 2 * 2)
 	}
@@ -84,7 +84,7 @@ func TestFigureOfCells(t *testing.T) {
 
 	other := *run
 	other.Cells = slices.Clone(run.Cells)
-	other.Cells[3].By = &result.JudgedColumn{Column: "rate", Label: "req/s", Better: result.Lower}
+	other.Cells[3].By = &result.JudgedFigure{Column: "rate", Label: "req/s", Better: result.Lower}
 	assert.Equal(t, []result.Difference{{What: "figure of cell 3", A: "rate higher", B: "rate lower"}}, matrix.Resumable(run, &other))
 	other.Cells[2].By, other.Cells[3].By = nil, nil
 	c, err := matrix.Compare(matrix.Side{File: "a", Run: run}, matrix.Side{File: "b", Run: &other}, columns, nil, false)

@@ -370,7 +370,7 @@ func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, d
 	of result.ComparedFigure, seconds [2][]float64,
 ) {
 	by := figure[0].of(m.a)
-	of.JudgedColumn = by.JudgedColumn
+	of.JudgedFigure = by.JudgedFigure
 	var why, spoilt string
 	var sessions [2][]stats.Session
 	var ofCell, ofBase [2][]float64
@@ -380,7 +380,7 @@ func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, d
 		if r > 1 {
 			name += strconv.Itoa(r/2 + 1)
 		}
-		if other := figure[r].of(at); other.JudgedColumn != by.JudgedColumn {
+		if other := figure[r].of(at); other.JudgedFigure != by.JudgedFigure {
 			of.Verdict = stats.InvalidVerdict(fmt.Sprintf("by %s in A, and by %s in %s", cmp.Or(by.Label, "wall time"), cmp.Or(other.Label, "wall time"), name))
 			return of, [2][]float64{}
 		}

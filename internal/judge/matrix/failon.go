@@ -171,7 +171,7 @@ func (f FailOn) gate(run *result.Run, cells []compared) *result.Gate {
 			break // nothing is compared
 		}
 		name, _ := condition.column(run)
-		some := slices.ContainsFunc(run.Matrix.Figures, func(other result.JudgedColumn) bool { return other.Column == name && other.Cells > 0 })
+		some := slices.ContainsFunc(run.Matrix.Figures, func(other result.JudgedFigure) bool { return other.Column == name && other.Cells > 0 })
 		for _, cell := range cells {
 			v, judged := cell.verdicts[name]
 			if !judged && some {

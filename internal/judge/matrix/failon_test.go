@@ -95,7 +95,7 @@ func TestFailOnFigures(t *testing.T) {
 	more := stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 3, Lo: 2.7, Hi: 4}, Step: 0.001, Amount: true, Second: true}
 	fewer := stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 1.25, Lo: 1.2, Hi: 1.3}, Step: 0.001, Amount: true, Rate: true}
 	run := &result.Run{
-		Matrix: &result.Matrix{Compared: result.MetricColumn, Figures: []result.JudgedColumn{
+		Matrix: &result.Matrix{Compared: result.MetricColumn, Figures: []result.JudgedFigure{
 			{Column: "cpu_seconds", Label: "CPU time"},
 			{Column: "metric_2", Label: "requests"},
 			{Column: result.MaxRSS, Label: "peak memory", Second: true},

@@ -16,7 +16,7 @@ var cpuTime = column.CPU.Name
 
 // withCPU makes a run judge CPU time too.
 func withCPU(run *result.Run) *result.Run {
-	run.Matrix.Figures = []result.JudgedColumn{{Column: cpuTime, Label: column.CPU.Label}}
+	run.Matrix.Figures = []result.JudgedFigure{{Column: cpuTime, Label: column.CPU.Label}}
 	return run
 }
 
@@ -81,7 +81,7 @@ func TestSecondFamily(t *testing.T) {
 	}
 	assert.True(t, strings.HasPrefix(other.Cells[1].Verdicts[cpuTime].String(), "worse: +"), "it need not be a time")
 
-	other.Matrix.Figures = append(other.Matrix.Figures, result.JudgedColumn{Column: "a"}, result.JudgedColumn{Column: "b", Second: true, Cells: 2})
+	other.Matrix.Figures = append(other.Matrix.Figures, result.JudgedFigure{Column: "a"}, result.JudgedFigure{Column: "b", Second: true, Cells: 2})
 	assert.Equal(t, 8, other.Comparisons(false), "four cells by two figures")
 	assert.Equal(t, 6, other.Comparisons(true), "four cells, and two")
 }
@@ -132,7 +132,7 @@ func TestCompareByFigures(t *testing.T) {
 	cell := c.Cells[1]
 	assert.Equal(t, stats.Slower, cell.Verdict.Kind)
 	require.Len(t, cell.Figures, 1)
-	assert.Equal(t, result.JudgedColumn{Column: cpuTime, Label: "CPU time"}, cell.Figures[0].JudgedColumn)
+	assert.Equal(t, result.JudgedFigure{Column: cpuTime, Label: "CPU time"}, cell.Figures[0].JudgedFigure)
 	assert.Equal(t, stats.Same, cell.Figures[0].Relative.Kind)
 	assert.Nil(t, c.Cells[0].Figures[0].Relative, "of the baseline")
 

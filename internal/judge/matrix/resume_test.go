@@ -38,7 +38,7 @@ func TestResumable(t *testing.T) {
 		}, is("cell 1:", "primes --workers=1", "primes --workers=2")},
 		"baseline": {func(_, now *result.Run) { now.Matrix.Baseline = 2 }, is("baseline", "--workers 0", "--workers 2")},
 		"figures": {func(_, now *result.Run) {
-			now.Matrix.Figures = []result.JudgedColumn{{Column: "cpu_seconds", Label: "CPU time"}}
+			now.Matrix.Figures = []result.JudgedFigure{{Column: "cpu_seconds", Label: "CPU time"}}
 		}, is("figures", "wall time", "wall time, cpu_seconds")},
 		"contrasts": {func(_, now *result.Run) {
 			now.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}}

@@ -62,7 +62,7 @@ type Spec struct {
 	Exclude           []Conditions // a cell that meets all of any one of them is left out
 	Baseline          Conditions   // met by exactly one cell; none: the first
 	Contrasts         Conditions   // met by the cells with which the others are compared in addition; none: no contrasts
-	Columns           []result.Column
+	Columns           []result.FlagColumn
 	Common            map[string]string // what all cells have in common in addition to flags
 	Layouts           int               // number of orders of the programs' functions: round i uses number i mod Layouts
 	One               bool              // one cell is enough: it is shown, and nothing is compared
@@ -178,8 +178,8 @@ func readGroup(what string, n *yaml.Node) (Group, error) {
 	return g, err
 }
 
-func readColumn(what string, n *yaml.Node) (result.Column, error) {
-	c := result.Column{Style: result.ColumnStyles[0]}
+func readColumn(what string, n *yaml.Node) (result.FlagColumn, error) {
+	c := result.FlagColumn{Style: result.FlagStyles[0]}
 	err := mapping(what, n, []field{
 		{"title", into(&c.Title, word)},
 		{"flag", into(&c.Flag, word)},
@@ -364,8 +364,8 @@ func word(text string) (string, error) {
 }
 
 func style(text string) (string, error) {
-	if !slices.Contains(result.ColumnStyles, text) {
-		return "", fmt.Errorf("unknown style %q; there are %s", text, strings.Join(result.ColumnStyles, ", "))
+	if !slices.Contains(result.FlagStyles, text) {
+		return "", fmt.Errorf("unknown style %q; there are %s", text, strings.Join(result.FlagStyles, ", "))
 	}
 	return text, nil
 }

@@ -58,7 +58,7 @@ columns:
 		},
 		Exclude:  []matrix.Conditions{{"group": "floating", "workers": "0x10"}, {"lock-thread": "true"}},
 		Baseline: matrix.Conditions{"workers": "1e3"}, Contrasts: matrix.Conditions{"group": "floating"},
-		Columns: []result.Column{
+		Columns: []result.FlagColumn{
 			{Title: "F1", Flag: "lock-thread", Style: "truth"}, {Title: "N", Flag: "nice", Style: "value", Unset: "default"},
 		},
 		Budget: 30 * time.Minute, Samples: new(7), Warmup: new(0),

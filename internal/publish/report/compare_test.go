@@ -47,7 +47,7 @@ func TestComparisonOfRunsThatDiffer(t *testing.T) {
 	c := comparisonOf(t, before, run)
 	same := rendertest.Effect(stats.Same, 0.1, -1, 1.1, 61)
 	c.Cells[0].B, c.Cells[0].Relation, c.Cells[0].Words = "pin-cpus=0,8", "same-llc", "forced across binary: can't tell"
-	c.Cells[0].Figures = []result.ComparedFigure{{JudgedColumn: result.JudgedColumn{Label: "CPU time"}, Verdict: *same, Words: same.String(), Relative: same}}
+	c.Cells[0].Figures = []result.ComparedFigure{{JudgedFigure: result.JudgedFigure{Label: "CPU time"}, Verdict: *same, Words: same.String(), Relative: same}}
 	c.OnlyA = []string{"workers=500", "workers=5000"}
 	c.Differences = []result.Difference{{What: "kernel", A: "6.18.2", B: "6.19.0"}, {What: "binary", A: strings.Repeat("a", 40)}}
 	c.Forced, c.Unmeant = true, []string{"binary"}

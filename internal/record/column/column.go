@@ -153,7 +153,7 @@ func (l List) Find(name string) (Column, bool) {
 }
 
 // By returns the column by which a cell is judged in place of the run's.
-func (l List) By(of result.JudgedColumn) (Column, bool) {
+func (l List) By(of result.JudgedFigure) (Column, bool) {
 	c, found := l.Find(of.Column)
 	c.Label, c.Better, c.Unit = of.Label, Direction(of.Better), Printed(of.Label)
 	return c, found

@@ -15,7 +15,7 @@ type Matrix struct {
 	Compared  string         `json:"datum,omitempty"`       // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
 	Label     string         `json:"datum_label,omitempty"` // what a metric is called; "": by a group of its expression, or MetricColumn
 	Better    string         `json:"better,omitempty"`      // of a metric: Lower or Higher
-	Figures   []JudgedColumn `json:"figures,omitempty"`     // judged on the same samples, in addition to the deciding figure
+	Figures   []JudgedFigure `json:"figures,omitempty"`     // judged on the same samples, in addition to the deciding figure
 	Rules     int            `json:"rules,omitempty"`       // matrix.Rules of the gorun that began the run
 	Baseline  int            `json:"baseline"`              // index of the cell with which cells without an Against are compared
 	Alpha     float64        `json:"alpha"`                 // probability of any false verdict in the run
@@ -24,12 +24,12 @@ type Matrix struct {
 	Rounds    int            `json:"rounds"`                // of every cell; 0: until it is decided
 	Warmup    int            `json:"warmup"`                // executions that each child process drops before its sample
 	// WarmupSeconds is the time after which a warm-up is cut; 0: not cut.
-	WarmupSeconds float64  `json:"warmup_seconds,omitempty"`
-	Budget        float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
-	Order         Order    `json:"order"`
-	Padding       int      `json:"padding_bytes,omitempty"` // of the environment of each sample, at most; 0: none
-	Layouts       int      `json:"layouts,omitempty"`       // of bench: orders in which the functions of the test binaries are linked; round i uses number i mod Layouts
-	Columns       []Column `json:"columns,omitempty"`       // of the table; none: the flags that differ
+	WarmupSeconds float64      `json:"warmup_seconds,omitempty"`
+	Budget        float64      `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
+	Order         Order        `json:"order"`
+	Padding       int          `json:"padding_bytes,omitempty"` // of the environment of each sample, at most; 0: none
+	Layouts       int          `json:"layouts,omitempty"`       // of bench: orders in which the functions of the test binaries are linked; round i uses number i mod Layouts
+	Columns       []FlagColumn `json:"columns,omitempty"`       // of the table; none: the flags that differ
 	// Comparisons of two cells other than the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 
@@ -52,9 +52,9 @@ func (m *Matrix) Planned() int {
 	return m.Rounds
 }
 
-// JudgedColumn is a column that is judged in addition to the one that decides when the run stops, or in place of it.
-type JudgedColumn struct {
-	Column string `json:"column"` // its name
+// JudgedFigure is a figure that is judged in addition to the one that decides when the run stops, or in place of it.
+type JudgedFigure struct {
+	Column string `json:"column"` // the name of its column
 	Label  string `json:"label"`  // in words: "CPU time"
 	// Better is Lower or Higher; "": as the column says.
 	Better string `json:"better,omitempty"`
@@ -216,16 +216,16 @@ const (
 // CommentColumn takes the place of the flag in a column that shows the comments of the groups.
 const CommentColumn = "comment"
 
-// Column is a column of a matrix's table that shows a flag.
-type Column struct {
+// FlagColumn is how a flag is shown in the table of a matrix.
+type FlagColumn struct {
 	Title string `json:"title"`
 	Flag  string `json:"flag"`            // or "group" or "comment"
-	Style string `json:"style"`           // one of ColumnStyles
+	Style string `json:"style"`           // one of FlagStyles
 	Unset string `json:"unset,omitempty"` // shown for a cell without the flag
 }
 
-// ColumnStyles are the ways to show a flag's value, the default first.
-var ColumnStyles = []string{
+// FlagStyles are the ways to show the value of a flag, the default first.
+var FlagStyles = []string{
 	"value", // as it was given
 	"truth", // T or F
 	"cpus",  // T-4: on 4 CPUs; F (8): floats, on up to 8 at once
@@ -250,7 +250,7 @@ type Cell struct {
 	Unavailable string            `json:"lacking,omitempty"`   // of a plan: why this machine cannot run it
 	Repeats     int               `json:"repeats,omitempty"`   // of bench: iterations in each sample
 	Program     string            `json:"program,omitempty"`   // of live: the program that runs
-	By          *JudgedColumn     `json:"judged_by,omitempty"` // of bench: the deciding figure of this cell and of its baseline, in place of the matrix's; Label is its unit
+	By          *JudgedFigure     `json:"judged_by,omitempty"` // of bench: the deciding figure of this cell and of its baseline, in place of the matrix's; Label is its unit
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one
@@ -299,7 +299,7 @@ type Interim struct {
 	Left    float64 // seconds, at most; negative: not known
 	Control stats.Verdict
 	Label   string         // of the figure that decides
-	Figures []JudgedColumn // that are judged in addition
+	Figures []JudgedFigure // that are judged in addition
 	Cells   []InterimCell
 }
 
@@ -307,7 +307,7 @@ type Interim struct {
 type InterimCell struct {
 	Name     string
 	Seconds  float64 // median so far, as the verdict has it: the inverse of a rate; 0: none yet
-	By       *JudgedColumn
+	By       *JudgedFigure
 	Open     bool // still sampled
 	Baseline bool // others are compared with it
 	Verdict  stats.Verdict
@@ -358,7 +358,7 @@ type Difference struct {
 
 // ComparedFigure is a figure of a cell in two runs.
 type ComparedFigure struct {
-	JudgedColumn
+	JudgedFigure
 	Verdict  stats.Verdict  `json:"verdict"` // on B's against A's
 	Words    string         `json:"words"`
 	Relative *stats.Verdict `json:"relative,omitempty"` // on the ratio to the baseline in B against that in A
@@ -370,7 +370,7 @@ type ComparedCell struct {
 	B        string           `json:"b"`
 	Relation string           `json:"relation,omitempty"`  // by which cells with different CPUs were matched
 	Metric   string           `json:"metric,omitempty"`    // that is compared, and stands in seconds_a and seconds_b; "": a time
-	By       *JudgedColumn    `json:"judged_by,omitempty"` // in A
+	By       *JudgedFigure    `json:"judged_by,omitempty"` // in A
 	SecondsA Distribution     `json:"seconds_a"`
 	SecondsB Distribution     `json:"seconds_b"`
 	Verdict  stats.Verdict    `json:"verdict"` // on B's time against A's

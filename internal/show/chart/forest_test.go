@@ -21,7 +21,7 @@ func TestRatiosDiffer(t *testing.T) {
 	v := stats.Verdict{Typical: stats.Effect{Ratio: 3, Lo: 2.5, Hi: 3.5}}
 	amount := v
 	amount.Amount = true
-	run := &result.Run{Matrix: &result.Matrix{Figures: []result.JudgedColumn{{Column: "a", Label: "CPU time"}, {Column: "b", Label: "misses"}}}}
+	run := &result.Run{Matrix: &result.Matrix{Figures: []result.JudgedFigure{{Column: "a", Label: "CPU time"}, {Column: "b", Label: "misses"}}}}
 	ratios := ratiosOf(run, result.Cell{Verdict: &v, Verdicts: map[string]stats.Verdict{"a": v, "b": amount}})
 	for k, want := range map[int]string{0: "2.5–3.5 × as long", 2: "2.5–3.5 × as long", 3: "2.5–3.5 × as much"} {
 		assert.Equal(t, want, ratios[k].words)
@@ -45,7 +45,7 @@ func TestEndsOfTheAxis(t *testing.T) {
 		{rate, &amount, []string{"← less", "more →", "misses: less is better", "typical sample: more is better"}},
 	} {
 		run := &result.Run{
-			Matrix: &result.Matrix{Figures: []result.JudgedColumn{{Column: "a", Label: "misses"}}, Margin: 0.02},
+			Matrix: &result.Matrix{Figures: []result.JudgedFigure{{Column: "a", Label: "misses"}}, Margin: 0.02},
 			Cells:  []result.Cell{{Name: "a"}, {Name: "b", Verdict: &c.decides}},
 		}
 		if c.figure != nil {

@@ -218,7 +218,7 @@ func scoreRows(interim result.Interim, cells []result.InterimCell, opts Options)
 
 // scoreVerdicts returns the verdict on the figure that decides when the run stops, and each decided verdict on another
 // figure that differs from it.
-func scoreVerdicts(cell result.InterimCell, figures []result.JudgedColumn, opts Options) string {
+func scoreVerdicts(cell result.InterimCell, figures []result.JudgedFigure, opts Options) string {
 	painted := func(v stats.Verdict) string { return opts.Paint(KindColour(v.Kind), v.Word()) }
 	words := painted(cell.Verdict)
 	switch {

@@ -143,7 +143,7 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		}, "\n"), v.shown())
 		time.Sleep(drawEvery)
 		// A cell may be judged by another figure than the control of the first baseline.
-		now.Control.Rate, now.Cells[0].By = false, &result.JudgedColumn{Label: "req/s", Better: result.Higher}
+		now.Control.Rate, now.Cells[0].By = false, &result.JudgedFigure{Label: "req/s", Better: result.Higher}
 		board.Draw(now)
 		assert.Contains(t, v.shown(), "60210 req/s")
 		board.Erase()
@@ -220,7 +220,7 @@ func TestProgressShortensNames(t *testing.T) {
 
 // A decided verdict on another figure stands beside the one that it disagrees with.
 func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
-	figures := []result.JudgedColumn{{Column: "cpu_seconds", Label: "CPU time"}}
+	figures := []result.JudgedFigure{{Column: "cpu_seconds", Label: "CPU time"}}
 	for _, c := range []struct {
 		wall, cpu stats.Kind
 		want      string

@@ -80,7 +80,7 @@ func CellPhrases(run *result.Run, i int, verbose bool) table.Phrases {
 }
 
 // values are the medians of a figure of a cell's baseline and of the cell, as " (0.95 ms → 0.85 ms)".
-func values(run *result.Run, cell int, figure result.JudgedColumn) string {
+func values(run *result.Run, cell int, figure result.JudgedFigure) string {
 	var sides []table.Value
 	for _, i := range [2]int{run.Against(cell), cell} {
 		if run.Cells[i].Summary == nil {
@@ -126,7 +126,7 @@ func verdictsOf(run *result.Run, i int, verbose bool) table.Phrases {
 }
 
 // FigureWords returns the verdict on a figure that does not decide when the run stops.
-func FigureWords(figure result.JudgedColumn, v stats.Verdict, verbose bool) table.Phrase {
+func FigureWords(figure result.JudgedFigure, v stats.Verdict, verbose bool) table.Phrase {
 	return table.Phrase{Text: figure.Label + ": " + VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)}
 }
 
@@ -151,10 +151,10 @@ func CellWords(run *result.Run, i int, verbose bool) table.Phrase {
 }
 
 // cellColumns returns the columns that a matrix names; else the group, where there is one, and the flags that differ.
-func cellColumns(wanted []result.Column, cells []result.Cell) []result.Column {
+func cellColumns(wanted []result.FlagColumn, cells []result.Cell) []result.FlagColumn {
 	if len(wanted) == 0 {
 		if slices.ContainsFunc(cells, func(cell result.Cell) bool { return cell.Group != "" }) {
-			wanted = append(wanted, result.Column{Title: groupColumn, Flag: groupColumn})
+			wanted = append(wanted, result.FlagColumn{Title: groupColumn, Flag: groupColumn})
 		}
 		flags, differ := CellFlags(cells)
 		for _, flag := range flags {
@@ -164,13 +164,13 @@ func cellColumns(wanted []result.Column, cells []result.Cell) []result.Column {
 		}
 	}
 	if len(wanted) == 0 {
-		wanted = []result.Column{{Title: "cell", Flag: nameColumn}}
+		wanted = []result.FlagColumn{{Title: "cell", Flag: nameColumn}}
 	}
 	return wanted
 }
 
 // labelled returns the columns that tell cells apart, and their texts by cell. Comments stand below the table.
-func labelled(cells []result.Cell, wanted []result.Column) (columns []table.Column, labels [][]table.Value) {
+func labelled(cells []result.Cell, wanted []result.FlagColumn) (columns []table.Column, labels [][]table.Value) {
 	labels = make([][]table.Value, len(cells))
 	for _, of := range wanted {
 		if of.Flag == result.CommentColumn {
@@ -218,8 +218,8 @@ const (
 )
 
 // plainColumn shows a flag as it was given, and a switch as a mark.
-func plainColumn(flag string, cells []result.Cell) result.Column {
-	column := result.Column{Title: FlagWords(flag), Flag: flag, Unset: "-"}
+func plainColumn(flag string, cells []result.Cell) result.FlagColumn {
+	column := result.FlagColumn{Title: FlagWords(flag), Flag: flag, Unset: "-"}
 	for _, cell := range cells {
 		if _, isSwitch := marks[cell.Flags[flag]]; isSwitch {
 			column.Style, column.Unset = "mark", ""
@@ -231,8 +231,8 @@ func plainColumn(flag string, cells []result.Cell) result.Column {
 // marks are those of switches.
 var marks = map[string]string{"true": "✓", "false": "✗"}
 
-// cellLabel returns the text of a column about a cell, in one of result.ColumnStyles or as a mark.
-func cellLabel(cell *result.Cell, column result.Column) string {
+// cellLabel returns the text of a column about a cell, in one of result.FlagStyles or as a mark.
+func cellLabel(cell *result.Cell, column result.FlagColumn) string {
 	switch column.Flag {
 	case groupColumn:
 		return cell.Group

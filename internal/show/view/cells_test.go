@@ -19,19 +19,19 @@ func TestCellLabel(t *testing.T) {
 		CPUs: map[string]result.CPUs{"cpus": {Count: 8}, "pin-cpus": {Count: 4}},
 	}
 	for _, c := range []struct {
-		column result.Column
+		column result.FlagColumn
 		want   string
 	}{
-		{result.Column{Flag: "group"}, "g"},
-		{result.Column{Flag: "pin-cpus", Style: "cpus"}, "T-4"},
-		{result.Column{Flag: "other", Style: "cpus"}, "F (8)"},
-		{result.Column{Flag: "pin-cpus", Style: "truth"}, "T"},
-		{result.Column{Flag: "lock-thread", Style: "truth"}, "F"},
-		{result.Column{Flag: "other", Style: "truth"}, "F"},
-		{result.Column{Flag: "other", Unset: "default"}, "default"},
-		{result.Column{Flag: "empty", Unset: "default"}, ""},
-		{result.Column{Flag: "pin-cpus"}, "0-3"},
-		{result.Column{Flag: "pin-cpus", Style: "of another version"}, "0-3"},
+		{result.FlagColumn{Flag: "group"}, "g"},
+		{result.FlagColumn{Flag: "pin-cpus", Style: "cpus"}, "T-4"},
+		{result.FlagColumn{Flag: "other", Style: "cpus"}, "F (8)"},
+		{result.FlagColumn{Flag: "pin-cpus", Style: "truth"}, "T"},
+		{result.FlagColumn{Flag: "lock-thread", Style: "truth"}, "F"},
+		{result.FlagColumn{Flag: "other", Style: "truth"}, "F"},
+		{result.FlagColumn{Flag: "other", Unset: "default"}, "default"},
+		{result.FlagColumn{Flag: "empty", Unset: "default"}, ""},
+		{result.FlagColumn{Flag: "pin-cpus"}, "0-3"},
+		{result.FlagColumn{Flag: "pin-cpus", Style: "of another version"}, "0-3"},
 	} {
 		assert.Equal(t, c.want, cellLabel(cell, c.column), "%+v", c.column)
 	}
@@ -57,7 +57,7 @@ func TestCellPhrases(t *testing.T) {
 		"both decided":          {verdict(stats.Same, 0.99, 1.01), verdict(stats.Slower, 1.03, 1.04), false, 2},
 	} {
 		run := &result.Run{
-			Matrix: &result.Matrix{Figures: []result.JudgedColumn{{Column: "cpu_seconds", Label: "CPU time", Second: c.second}}},
+			Matrix: &result.Matrix{Figures: []result.JudgedFigure{{Column: "cpu_seconds", Label: "CPU time", Second: c.second}}},
 			Cells:  []result.Cell{{}, {Verdict: &c.decides, Verdicts: map[string]stats.Verdict{"cpu_seconds": c.other}}},
 		}
 		assert.Len(t, CellPhrases(run, 1, false), c.want, name)

@@ -298,7 +298,7 @@ func ranked(columns column.List) column.List {
 // labelsOf returns the columns that tell the rows apart, and their values by row.
 func (s Shape) labelsOf(run *result.Run, rows []Measured) (columns []table.Column, values [][]table.Value) {
 	if len(run.Cells) > 0 {
-		var named []result.Column
+		var named []result.FlagColumn
 		if run.Matrix != nil {
 			named = run.Matrix.Columns
 		}

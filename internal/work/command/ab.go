@@ -49,7 +49,7 @@ func (c *Commands) Close() error { return nil }
 // Open implements experiment.Source.
 func (c *Commands) Open(_ context.Context, o experiment.Opening) (f experiment.Found, err error) {
 	f.Has = perCommand
-	f.FirstColumns = []result.Column{{Title: "command", Flag: nameFlag, Style: result.ColumnStyles[0]}}
+	f.FirstColumns = []result.FlagColumn{{Title: "command", Flag: nameFlag, Style: result.FlagStyles[0]}}
 	f.Few = hint.With(errors.New("one command is nothing to compare"),
 		"give another command, each with its arguments in quotes, as 'sort FILE', or several values of a flag: --placement unbound,one-cpu")
 	if given := o.Values(commandFlag); len(given) > 0 {

@@ -361,7 +361,7 @@ func (f *flags) compared() experiment.ComparedBy {
 	}
 	return experiment.ComparedBy{
 		Column: column.Wall.Name, Better: result.Lower,
-		Figures: []result.JudgedColumn{{Column: cpuPerCopy.Name, Label: cpuPerCopy.Label, Better: result.Lower}},
+		Figures: []result.JudgedFigure{{Column: cpuPerCopy.Name, Label: cpuPerCopy.Label, Better: result.Lower}},
 	}
 }
 

@@ -48,7 +48,7 @@ func (f *flags) parseMetrics() error {
 		case i == 0:
 			f.judged.Label = MetricName(text)
 		default:
-			f.judged.Figures = append(f.judged.Figures, result.JudgedColumn{
+			f.judged.Figures = append(f.judged.Figures, result.JudgedFigure{
 				Column: metricColumn(i), Label: cmp.Or(MetricName(text), fmt.Sprintf("metric %d", i+1)), Better: directions[i],
 			})
 		}

@@ -72,8 +72,8 @@ type benchmark struct {
 	procs   int // of --cpu; 0: it was not given
 	repeats int // in each sample
 	limit   time.Duration
-	by      *result.JudgedColumn  // its own unit by which it is judged in place of ns/op; nil: it has ns/op
-	judged  []result.JudgedColumn // of its other own units
+	by      *result.JudgedFigure  // its own unit by which it is judged in place of ns/op; nil: it has ns/op
+	judged  []result.JudgedFigure // of its other own units
 }
 
 // workTree is the name of the side that is not the base.
@@ -131,7 +131,7 @@ func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.F
 		f.Common = map[string]string{"arguments": shell.Join(s.Own)}
 	}
 	title := func(title, flag string) {
-		f.FirstColumns = append(f.FirstColumns, result.Column{Title: title, Flag: flag, Style: result.ColumnStyles[0]})
+		f.FirstColumns = append(f.FirstColumns, result.FlagColumn{Title: title, Flag: flag, Style: result.FlagStyles[0]})
 	}
 	if s.several() {
 		title("package", packageFlag)

@@ -17,7 +17,7 @@ var declared = lazy.Regexp(`(?m)^Unit\s+(\S+)\s(?:.*\s)?better=(higher|lower)\b`
 
 // judged returns the own figures of a result that can be judged: those with a known direction. The first of them, in the order of the
 // line, or else the throughput, takes the place of a time that the result does not have. output is that of the test binary.
-func (l Figures) judged(output []byte) (by *result.JudgedColumn, figures []result.JudgedColumn) {
+func (l Figures) judged(output []byte) (by *result.JudgedFigure, figures []result.JudgedFigure) {
 	better := map[string]string{}
 	for _, match := range declared().FindAllSubmatch(output, -1) {
 		better[string(match[1])] = string(match[2])
@@ -28,17 +28,17 @@ func (l Figures) judged(output []byte) (by *result.JudgedColumn, figures []resul
 			direction = usual(unit)
 		}
 		if direction != "" && unit != throughput {
-			figures = append(figures, result.JudgedColumn{Column: own.Name + "_" + unit, Label: unit, Better: direction})
+			figures = append(figures, result.JudgedFigure{Column: own.Name + "_" + unit, Label: unit, Better: direction})
 		}
 	}
-	first := slices.IndexFunc(figures, func(f result.JudgedColumn) bool { return l.Own[f.Label] > 0 })
+	first := slices.IndexFunc(figures, func(f result.JudgedFigure) bool { return l.Own[f.Label] > 0 })
 	switch {
 	case l.timed():
 	case first >= 0:
 		by = new(figures[first])
 		figures = slices.Delete(figures, first, first+1)
 	case l.Own[throughput] > 0:
-		by = &result.JudgedColumn{Column: own.Name + "_" + throughput, Label: throughput, Better: result.Higher}
+		by = &result.JudgedFigure{Column: own.Name + "_" + throughput, Label: throughput, Better: result.Higher}
 	}
 	return by, figures
 }

@@ -26,7 +26,7 @@ func TestJudgedUnits(t *testing.T) {
 	output := "Unit widgets/op better=higher\nUnit hits/op assume=exact better=lower\nUnit nothing/op better=\n" +
 		"BenchmarkA\nBenchmarkA-2 \t 10 \t 5 ns/op \t 3 MB/s \t 7 p99-ns \t 42 widgets/op \t 2 hits/op \t 1 nothing/op\n"
 	l := parse([]byte(output), "BenchmarkA")[0].lines[0]
-	figures := []result.JudgedColumn{
+	figures := []result.JudgedFigure{
 		{Column: "own_hits/op", Label: "hits/op", Better: result.Lower},
 		{Column: "own_p99-ns", Label: "p99-ns", Better: result.Lower},
 		{Column: "own_widgets/op", Label: "widgets/op", Better: result.Higher},
@@ -39,10 +39,10 @@ func TestJudgedUnits(t *testing.T) {
 	l.NS, l.Own["hits/op"] = 0, 0
 	by, others = l.judged([]byte(output))
 	assert.Equal(t, &figures[1], by)
-	assert.Equal(t, []result.JudgedColumn{figures[0], figures[2]}, others)
+	assert.Equal(t, []result.JudgedFigure{figures[0], figures[2]}, others)
 	l.Own = map[string]float64{throughput: 3, "nothing/op": 1}
 	by, others = l.judged([]byte(output))
-	assert.Equal(t, &result.JudgedColumn{Column: "own_MB/s", Label: throughput, Better: result.Higher}, by)
+	assert.Equal(t, &result.JudgedFigure{Column: "own_MB/s", Label: throughput, Better: result.Higher}, by)
 	assert.Empty(t, others)
 	delete(l.Own, throughput)
 	by, _ = l.judged([]byte(output))

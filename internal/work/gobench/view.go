@@ -193,7 +193,7 @@ func ownWords(run *result.Run, cell int, c column.Column, verbose bool) table.Ph
 	}
 	why := "not judged: no direction is known"
 	by := decides(&run.Cells[cell])
-	if c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.JudgedColumn) bool { return f.Column == c.Name }) {
+	if c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.JudgedFigure) bool { return f.Column == c.Name }) {
 		why = "not judged: it follows from " + by.Label
 	}
 	return table.Phrase{Text: why, Tone: table.Faint}

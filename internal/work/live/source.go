@@ -338,7 +338,7 @@ func (s *Source) parseMetrics() error {
 		if i == 0 {
 			s.compared = experiment.ComparedBy{Column: metricColumn(0), Label: m.name, Better: direction}
 		} else {
-			s.compared.Figures = append(s.compared.Figures, result.JudgedColumn{Column: metricColumn(i), Label: m.label, Better: direction})
+			s.compared.Figures = append(s.compared.Figures, result.JudgedFigure{Column: metricColumn(i), Label: m.label, Better: direction})
 		}
 		s.metrics = append(s.metrics, m)
 	}
