@@ -9,7 +9,7 @@
 
 /*
  * A barrier that releases its threads at one instant. The words are two cache lines apart, since CPUs fetch adjacent
- * lines together: an arriving thread does not disturb those that wait.
+ * lines together: an arriving thread does not disturb the waiting ones.
  */
 struct gorun_gate {
 	char before[128];

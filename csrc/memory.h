@@ -19,7 +19,7 @@ enum gorun_memory_op {
 };
 
 struct gorun_memory_args {
-	double *a, *b, *c; /* the thread's slices, 64-byte aligned; those that the operation does not need may be NULL */
+	double *a, *b, *c; /* the thread's slices, 64-byte aligned; one that the operation does not need may be NULL */
 	uint64_t words;	   /* of each slice: a positive multiple of GORUN_MEMORY_LINE */
 	double q;
 	enum gorun_memory_op op;

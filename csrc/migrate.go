@@ -24,7 +24,7 @@ type MigrateArgs struct {
 	Batch  uint64 // accesses at once after the timed pieces
 	Pieces int    // timed pieces after each move
 	Steady int    // timed pieces on each CPU before the moves
-	Calls  int    // timed calls on each CPU before the moves, each of which requests the current CPU
+	Calls  int    // timed calls on each CPU before the moves; each requests the current CPU
 }
 
 // MigrateResult holds the measurements of a thread. Times are in nanoseconds.

@@ -22,7 +22,7 @@ struct gorun_migrate_args {
 	uint64_t batch;	 /* accesses at once after the timed pieces */
 	uint64_t pieces; /* timed pieces after each move */
 	uint64_t steady; /* timed pieces on each CPU before the moves */
-	uint64_t calls;	 /* timed calls on each CPU before the moves, each of which requests the current CPU */
+	uint64_t calls;	 /* timed calls on each CPU before the moves; each requests the current CPU */
 };
 
 /* Output arrays of times in ns. Times that were not measured are left unchanged. */

@@ -34,7 +34,7 @@ int64_t gorun_shared_wait(struct gorun_shared *shared);
 /* The kinds of work. In the last three, two sides pass a turn to each other; a loop is a round trip. */
 enum gorun_work {
 	GORUN_SYSCALL, /* getppid(2) */
-	GORUN_SPIN,    /* a multiplication and an addition, each of which depends on the previous one */
+	GORUN_SPIN,    /* a multiplication and an addition, which depend on the previous ones */
 	GORUN_SUM,     /* adds a word of the array */
 	GORUN_PINGPONG_PIPE,
 	GORUN_PINGPONG_FUTEX,

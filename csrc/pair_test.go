@@ -41,7 +41,7 @@ func pipes(t *testing.T, a, b *csrc.WorkArgs) (closeA, closeB func()) {
 	return closer(a.In, a.Out), closer(b.In, b.Out)
 }
 
-// Work that does not talk makes the requested number of loops, and its sums are those that Go computes.
+// Work that does not talk makes the requested number of loops, and its sums are right.
 func TestWorkAlone(t *testing.T) {
 	memory := anonymous(t)
 	most := uint64(len(memory) / 8)

@@ -29,7 +29,7 @@ type PingPongArgs struct {
 type PingPongResult struct {
 	Batches            []float64 // mean ns of a round trip in each batch; of the first thread only
 	RoundTripsPerBatch uint64
-	RoundTrips         uint64 // of this thread, including those that determined RoundTripsPerBatch
+	RoundTrips         uint64 // of this thread, including the ones to find RoundTripsPerBatch
 	CPU                int    // at the end; -1: not known
 	Stopped            bool   // by the flag
 }

@@ -30,7 +30,7 @@ struct gorun_pingpong_args {
 struct gorun_pingpong_result {
 	uint64_t batches;         /* measured by the first thread */
 	uint64_t trips_per_batch; /* of the first thread */
-	uint64_t trips;           /* hand-overs of this thread, including those that determined trips_per_batch */
+	uint64_t trips;           /* hand-overs of this thread, including the ones to find trips_per_batch */
 	int cpu;                  /* at the end */
 	bool stopped;             /* by the flag */
 };

@@ -62,7 +62,7 @@ func TestPingPong(t *testing.T) {
 
 // Neither side passes the line out of turn. The test acts as the other side, and delays its hand-overs.
 func TestPingPongAlternates(t *testing.T) {
-	const patience = 50 // checks, each of which would see a wrong hand-over
+	const patience = 50 // checks; each of them would see a wrong hand-over
 	held := func(t *testing.T, l *line, turn uint64) {
 		for range patience {
 			runtime.Gosched()

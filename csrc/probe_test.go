@@ -241,7 +241,7 @@ func TestProbeMoves(t *testing.T) {
 	}
 }
 
-// A probe that is moved reports each CPU, and counts those that it has no room for. Its only word counts the accesses:
+// A probe that is moved reports each CPU, and counts the CPUs that it has no room for. Its only word counts the accesses:
 // after 2 more chunks it has read its CPU.
 func TestProbeIsMoved(t *testing.T) {
 	cpus := tests.CPUs(t, 2)

@@ -66,7 +66,7 @@ struct beginning {
 	sigset_t signals;
 };
 
-/* Tells those that wait for it the PID of a process. */
+/* Publishes the PID of a process, and wakes the threads that wait for it. */
 static void forked(struct gorun_started *process, pid_t pid)
 {
 	__atomic_store_n(&process->pid, (uint32_t)pid, __ATOMIC_RELEASE);

@@ -27,7 +27,7 @@ type Start struct {
 type Program struct {
 	Path      string // not looked up
 	Argv, Env []string
-	Files     []*os.File // its descriptors from 0 on; the others are closed, but for those that any program inherits
+	Files     []*os.File // its descriptors from 0 on; the others are closed, except descriptors that any program inherits
 }
 
 // NewStart returns a Start of this number of processes. Free it when all of them have begun or ended.
