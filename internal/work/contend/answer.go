@@ -27,12 +27,12 @@ const (
 type found struct {
 	text  string
 	ratio float64 // the factor in it; 0 where none can be claimed
-	judge string  // the flags of a matrix that judges the two rows, if they have too few samples; ""
+	axes  string  // the flags of a matrix that compares the two rows, if they have too few samples; else ""
 }
 
-// answer says what sharing costs each operation: the time on the most CPUs over that on the fewest, or that with the slowest
-// distance of the words over that with the fastest. It returns nothing for rows that differ in something else, and where
-// cells are judged.
+// answer says what sharing costs each operation: the time on the most CPUs divided by the time on the fewest, or the time with the
+// slowest distance of the words divided by the time with the fastest. It returns nothing if rows differ in something else, or if cells
+// are judged.
 func answer(run *result.Run, _ view.Options) []view.Statement {
 	if run.Matrix != nil {
 		return nil
@@ -57,9 +57,9 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 		}
 		statements = append(statements, view.Statement{Text: f.text})
 	}
-	if all[0].judge != "" {
+	if all[0].axes != "" {
 		statements = append(statements, view.Statement{
-			Text: "Too few samples to compare: gorun matrix contend " + all[0].judge + " compares them.",
+			Text: "Too few samples to compare: gorun matrix contend " + all[0].axes + " compares them.",
 		})
 	}
 	if doubts := view.Doubtful(run.Samples); doubts != "" {
@@ -130,11 +130,11 @@ func cost(rows []measuredRow) (f found, ok bool) {
 		if slow.DistBytes < cacheLine && fast.DistBytes >= cacheLine {
 			what = op + on + " with words in one cache line (" + units.Bytes(uint64(slow.DistBytes)) + " apart)"
 		}
-		judge := fmt.Sprintf("--op %s --dist-bytes %d,%d", op, fast.DistBytes, slow.DistBytes)
+		axes := fmt.Sprintf("--op %s --dist-bytes %d,%d", op, fast.DistBytes, slow.DistBytes)
 		if most.CPUs != fewest.CPUs {
-			judge += " --cpus " + most.CPUList
+			axes += " --cpus " + most.CPUList
 		}
-		return factor(what, "with words "+units.Bytes(uint64(fast.DistBytes))+" apart", slow, fast, judge)
+		return factor(what, "with words "+units.Bytes(uint64(fast.DistBytes))+" apart", slow, fast, axes)
 	case most.CPUs != fewest.CPUs && !slices.ContainsFunc(rows, func(row measuredRow) bool { return row.CPUs == most.CPUs && !same(row) }):
 		for _, row := range rows {
 			if row.CPUs == fewest.CPUs && row.DistBytes == most.DistBytes && row.Dist == most.Dist {
@@ -142,20 +142,21 @@ func cost(rows []measuredRow) (f found, ok bool) {
 				break
 			}
 		}
-		judge := fmt.Sprintf("--op %s --cpus '%s %s'", op, fewest.CPUList, most.CPUList)
+		axes := fmt.Sprintf("--op %s --cpus '%s %s'", op, fewest.CPUList, most.CPUList)
 		switch {
 		case most.DistBy != "":
-			judge += fmt.Sprintf(" --dist %d", most.Dist)
+			axes += fmt.Sprintf(" --dist %d", most.Dist)
 		case most.DistBytes > 0:
-			judge += fmt.Sprintf(" --dist-bytes %d", most.DistBytes)
+			axes += fmt.Sprintf(" --dist-bytes %d", most.DistBytes)
 		}
-		return factor(fmt.Sprintf("%s on %s", op, units.Things(most.CPUs, "CPU")), "on "+units.Things(fewest.CPUs, "CPU"), most, fewest, judge)
+		return factor(fmt.Sprintf("%s on %s", op, units.Things(most.CPUs, "CPU")), "on "+units.Things(fewest.CPUs, "CPU"), most, fewest, axes)
 	}
 	return f, false
 }
 
-// factor compares two rows: what, which is slow as a rule, with other. Too few samples have no factor: judge is what would compare them.
-func factor(what, other string, slow, fast measuredRow, judge string) (found, bool) {
+// factor compares two rows: what is usually slower than other. axes are the flags of a matrix that compares them, for rows with too few samples for a
+// factor.
+func factor(what, other string, slow, fast measuredRow, axes string) (found, bool) {
 	s, f := slow.time(), fast.time()
 	if why := unequal(slow) + unequal(fast); why != "" {
 		return found{text: fmt.Sprintf("%s: no factor can be claimed%s.", what, why)}, true
@@ -167,7 +168,7 @@ func factor(what, other string, slow, fast measuredRow, judge string) (found, bo
 	of := func(s table.Spread) string { return show(s.Median / 1e9) }
 	ratio := s.Median / f.Median
 	if len(slow.samples) < fewSamples || len(fast.samples) < fewSamples {
-		return found{fmt.Sprintf("%s takes %s, and %s %s.", what, of(s), of(f), other), ratio, judge}, true
+		return found{fmt.Sprintf("%s takes %s, and %s %s.", what, of(s), of(f), other), ratio, axes}, true
 	}
 	of = func(s table.Spread) string {
 		return fmt.Sprintf("%s (%s to %s)", show(s.Median/1e9), show(s.Least/1e9), show(s.Most/1e9))

@@ -110,7 +110,7 @@ type flags struct {
 	given func(name string) bool
 }
 
-// A row lasts a hundred windows, each of which is long compared with a timer interrupt.
+// A row lasts a hundred windows. Each is long compared with a timer interrupt.
 const (
 	defaultTime   = 100 * time.Millisecond
 	defaultWindow = time.Millisecond

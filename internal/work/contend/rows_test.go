@@ -15,7 +15,7 @@ import (
 	"gorun/internal/record/result"
 )
 
-// Nodes with alternating CPU numbers are drawn as separate groups, and the CPUs are those that the pattern marks.
+// Nodes with alternating CPU numbers are drawn as separate groups, and the pattern marks the CPUs of the row.
 func TestRowsOfInterleavedNodes(t *testing.T) {
 	m := hosts.Machine(t, "snc")
 	nodes, err := nodesOf(m, m.Allowed(), "")

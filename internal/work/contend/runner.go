@@ -219,7 +219,8 @@ func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linu
 	return threads, err
 }
 
-// unstarted gives threads that were stopped before they started the start of the others, so that they have no part in the row.
+// unstarted lets threads that were stopped before they started begin and end at the start of the others, so that they have no part in
+// the row.
 func unstarted(threads []csrc.ContendResult) {
 	var first int64
 	for _, thread := range threads {

@@ -14,13 +14,13 @@ import (
 
 // shown is how runs of `gorun contend` are shown.
 var shown = experiment.View{
-	Tables: tables, Answer: answer, Plan: planTable, Rows: settings,
+	Tables: tables, Answer: answer, Plan: planTable, Rows: rowColumns,
 	Options:  []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
 	Drawings: []experiment.Drawing{{Anchor: "curves", Draw: drawCurves}},
 }
 
-// settings are the columns in which rows can differ.
-var settings = []string{"op", "variant", "load", "mode", "cpus", "pattern", "cpu_list", "dist", "dist_by", "dist_bytes", "mem_node"}
+// rowColumns are the columns in which rows can differ.
+var rowColumns = []string{"op", "variant", "load", "mode", "cpus", "pattern", "cpu_list", "dist", "dist_by", "dist_bytes", "mem_node"}
 
 // measuredRow is a row of `gorun contend`, as its good samples measured it, or all samples if none is good.
 type measuredRow struct {
@@ -32,7 +32,7 @@ type measuredRow struct {
 
 // measuredRows returns the rows of the samples, by their numbers. Samples without a row are left out.
 func measuredRows(samples []result.Sample) (rows []measuredRow) {
-	for _, of := range (view.Shape{Columns: columns, Rows: append([]string{"row"}, settings...)}).RowsOf(&result.Run{Samples: samples}) {
+	for _, of := range (view.Shape{Columns: columns, Rows: append([]string{"row"}, rowColumns...)}).RowsOf(&result.Run{Samples: samples}) {
 		row := measuredRow{grade: of.Grade}
 		for i := range of.Samples {
 			f, ok := result.Typed[Figures](&of.Samples[i])

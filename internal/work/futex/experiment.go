@@ -39,7 +39,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Open:     func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
 })
 
-// Cell holds the settings of one cell.
+// Cell describes what is measured in one cell.
 type Cell struct {
 	A          int    `json:"a"` // the CPUs
 	B          int    `json:"b"`

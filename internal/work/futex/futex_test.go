@@ -25,7 +25,7 @@ func resolve(t *testing.T, m *topology.Machine, cpus ...string) (experiment.Reso
 	})
 }
 
-// There is a cell for each relation; those that no two CPUs have are lacking, with a warning.
+// There is a cell for each relation. If no two CPUs have a relation, its cell is lacking, with a warning.
 func TestResolve(t *testing.T) {
 	r, err := resolve(t, hosts.Machine(t, "qemu-epyc8smt"))
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Picture: &experiment.Picture{Usage: "draw the latency over the bandwidth into this `file`, with --loaded", Draw: drawSVG},
 })
 
-// Cell holds the settings of one cell.
+// Cell describes what is measured in one cell.
 type Cell struct {
 	Op          string        `json:"op"`
 	Nontemporal bool          `json:"nontemporal"`

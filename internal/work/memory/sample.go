@@ -165,7 +165,7 @@ func (w *work) run() error {
 	if w.Chase != NoCPU {
 		start(len(w.CPUs), w.Chase, &threads, w.chase)
 		threads.Wait()
-		w.stop.Set() // those that loaded the memory
+		w.stop.Set() // the threads that load the memory
 	}
 	loading.Wait()
 	return cmp.Or(errs...)
@@ -201,7 +201,7 @@ func (w *work) move(i int) (err error) {
 	return err
 }
 
-// chase is the work of the thread whose reads are timed. It begins when those that load the memory do, and reads an eighth of them
+// chase is the work of the thread whose reads are timed. It begins when the threads that load the memory do, and reads an eighth of them
 // first, untimed.
 func (w *work) chase() (err error) {
 	args := csrc.ProbeArgs{Access: "chase", Words: w.Buffer / 8, Seed: w.Seed, Buffer: w.chain.Pointer(), Stop: w.stop, Accesses: w.Accesses / 8}

@@ -21,7 +21,7 @@ import (
 
 // shown is how runs of `gorun memory` are shown.
 var shown = experiment.View{
-	Rows: settings,
+	Rows: rowColumns,
 	Tables: func(run *result.Run, shape view.Shape) []table.Table {
 		if run.Matrix == nil { // nothing is judged, and people think of bandwidth
 			if shape.Compared = bandwidth; slices.ContainsFunc(rowsOf(run), func(r row) bool { return r.latency.Median > 0 }) {
@@ -35,8 +35,8 @@ var shown = experiment.View{
 	Drawings: []experiment.Drawing{{Anchor: "loaded-latency", Draw: curve}},
 }
 
-// settings are the columns in which rows differ.
-var settings = []string{"op", "stores", "on", "mem", "pause"}
+// rowColumns are the columns in which rows differ.
+var rowColumns = []string{"op", "stores", "on", "mem", "pause"}
 
 // row is what one row measured: medians over its good samples.
 type row struct {
@@ -46,7 +46,7 @@ type row struct {
 
 // rowsOf returns the rows that have samples.
 func rowsOf(run *result.Run) (rows []row) {
-	for _, of := range (view.Shape{Columns: columns, Rows: settings}).RowsOf(run) {
+	for _, of := range (view.Shape{Columns: columns, Rows: rowColumns}).RowsOf(run) {
 		if len(of.Samples) == 0 || of.Grade == result.Invalid {
 			continue
 		}

@@ -17,13 +17,13 @@ import (
 // shown is how runs of `gorun migrate` are shown.
 var shown = experiment.View{
 	Answer: answer, Options: []string{"relation", "every", "moves", "working_set", "access"},
-	Rows:    settings,
+	Rows:    rowColumns,
 	Derived: derived,
 	Found:   "What a move costs",
 }
 
-// settings are the columns in which moves differ.
-var settings = []string{"every_seconds", "working_set_bytes", "relation"}
+// rowColumns are the columns in which moves differ.
+var rowColumns = []string{"every_seconds", "working_set_bytes", "relation"}
 
 // compared is the title of a comparison of the experiment's own cells.
 const compared = "Accesses of a thread that is moved, by the CPUs"
@@ -36,10 +36,10 @@ type row struct {
 	weight              int     // how much it is preferred
 }
 
-// rowsOf returns a row for each kind of moves that were measured. It prefers those that had the time to refill the working set, and of
-// these, those that were found to make accesses slower.
+// rowsOf returns a row for each kind of moves that were measured. It prefers moves that had the time to refill the working set, and
+// among equals moves that were found to make accesses slower.
 func rowsOf(run *result.Run) (rows []row) {
-	for _, of := range (view.Shape{Columns: columns, Rows: settings}).RowsOf(run) {
+	for _, of := range (view.Shape{Columns: columns, Rows: rowColumns}).RowsOf(run) {
 		median := func(name string) float64 {
 			spread, _ := view.SpreadOf(of.Samples, columns.Get(name))
 			return spread.Median
@@ -81,13 +81,13 @@ func (r *row) sentence() string {
 	case r.refill <= 0:
 		return words + ", and nothing to refill " + units.Bytes(r.workingSet)
 	case r.reached < r.workingSet:
-		return words + fmt.Sprintf(", of which %s refill %s of %s before the next move", units.Seconds(r.refill),
+		return words + fmt.Sprintf(", including %s to refill %s of %s before the next move", units.Seconds(r.refill),
 			units.Bytes(r.reached), units.Bytes(r.workingSet))
 	}
-	return words + fmt.Sprintf(", of which %s refill %s", units.Seconds(r.refill), units.Bytes(r.workingSet))
+	return words + fmt.Sprintf(", including %s to refill %s", units.Seconds(r.refill), units.Bytes(r.workingSet))
 }
 
-// costliest are the moves that cost most of each relation that was measured, the nearest relation first.
+// costliest returns, for each relation that was measured, the moves that cost most. The nearest relation comes first.
 func costliest(run *result.Run) (most []row) {
 	rows := rowsOf(run)
 	for _, relation := range relationNames() {
@@ -101,7 +101,7 @@ func costliest(run *result.Run) (most []row) {
 	return most
 }
 
-// derived returns a finding for each relation: what the moves cost that cost most.
+// derived returns a finding for each relation: what its costliest moves cost.
 func derived(run *result.Run) (findings []result.Finding, _ []result.Warning) {
 	for _, r := range costliest(run) {
 		findings = append(findings, result.Finding{Code: "move-cost", Message: r.sentence(), Value: r.cost})
@@ -109,7 +109,7 @@ func derived(run *result.Run) (findings []result.Finding, _ []result.Warning) {
 	return findings, nil
 }
 
-// answer says of a judged run what the moves cost that cost most, and then what was found of the accesses. nil: no thread
+// answer says what the costliest moves of a judged run cost, and then what was found about the accesses. nil: no thread
 // was moved, or nothing is judged.
 func answer(run *result.Run, _ view.Options) []view.Statement {
 	most, words := 0.0, ""

@@ -25,27 +25,27 @@ func TestAnswer(t *testing.T) {
 	}{
 		"a thread that stays": {"", []stats.Kind{stats.Slower}, []moves{{"same-cpu", 0, 16 << 10, 16 << 10, 1, 1}}},
 		"medians that add up": {
-			"A move to another core with the same last-level cache costs 4.00 µs, of which 2.00 µs refill 16 KiB.",
+			"A move to another core with the same last-level cache costs 4.00 µs, including 2.00 µs to refill 16 KiB.",
 			[]stats.Kind{stats.CantTell},
 			[]moves{{core, 0, 16 << 10, 16 << 10, 3, 1}, {core, 0, 16 << 10, 16 << 10, 1, 2}, {core, 0, 16 << 10, 16 << 10, 2, 9}},
 		},
 		"the far one costs more": {
-			"A move to another node costs 9.00 µs, of which 4.00 µs refill 16 KiB.",
+			"A move to another node costs 9.00 µs, including 4.00 µs to refill 16 KiB.",
 			[]stats.Kind{stats.CantTell, stats.CantTell},
 			[]moves{{core, 0, 16 << 10, 16 << 10, 3, 1}, {far, 1, 16 << 10, 16 << 10, 5, 4}},
 		},
 		"one had no time": {
-			"A move to another core with the same last-level cache costs 4.00 µs, of which 1.00 µs refill 16 KiB.",
+			"A move to another core with the same last-level cache costs 4.00 µs, including 1.00 µs to refill 16 KiB.",
 			[]stats.Kind{stats.CantTell, stats.Slower},
 			[]moves{{core, 0, 16 << 10, 16 << 10, 3, 1}, {core, 1, 64 << 20, 1 << 20, 5, 4}},
 		},
 		"none had time": {
-			"A move to another core with the same last-level cache costs 9.00 µs, of which 4.00 µs refill 1 MiB of 64 MiB before the next move.",
+			"A move to another core with the same last-level cache costs 9.00 µs, including 4.00 µs to refill 1 MiB of 64 MiB before the next move.",
 			[]stats.Kind{stats.Slower},
 			[]moves{{core, 0, 64 << 20, 1 << 20, 5, 4}},
 		},
 		"what is slower counts": {
-			"A move to another core with the same last-level cache costs 4.00 µs, of which 1.00 µs refill 16 KiB.",
+			"A move to another core with the same last-level cache costs 4.00 µs, including 1.00 µs to refill 16 KiB.",
 			[]stats.Kind{stats.Slower, stats.Same},
 			[]moves{{core, 0, 16 << 10, 16 << 10, 3, 1}, {core, 1, 32 << 10, 32 << 10, 5, 4}},
 		},

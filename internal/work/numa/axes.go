@@ -20,14 +20,14 @@ import (
 	"gorun/internal/record/result"
 )
 
-// The values of an axis that are not nodes or settings, as numbers and as words.
+// The values of an axis that are not numbers of nodes or times, as numbers and as words.
 const (
 	Float       = -1 // memory or CPUs: not bound
 	KeepSetting = -1 // NUMA balancing: as it is
 	None        = -1 // no preferred node
 
 	float = "float"
-	keep  = "keep" // the value of a setting before the run
+	keep  = "keep" // the value before the run
 	none  = "none"
 	all   = "all" // every possible node, and the word for no node after them
 )
@@ -56,8 +56,8 @@ var axes = [...]axis{
 	},
 	{
 		"numa-balancing",
-		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; a setting of the whole\n" +
-			"machine, changed only if this flag is given (default: rows for 0 and 1; those for the current value run)",
+		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; it applies to the whole\n" +
+			"machine, and changes only if this flag is given (default: rows for 0 and 1; those for the current value run)",
 		"",
 		[]string{"0", "1", keep},
 		func(_ *flags, _ experiment.Machine, text string) ([]string, error) {
@@ -115,7 +115,7 @@ func among(flag, usage, what string, known, words []string) axis {
 	}
 }
 
-// times returns how the values of a setting of the scheduler are read: times, and keep.
+// times returns how the values of a knob are read: times, and keep.
 func times(k knob) func(*flags, experiment.Machine, string) ([]string, error) {
 	parse := func(word string) (string, error) {
 		if word == keep {
@@ -125,8 +125,8 @@ func times(k knob) func(*flags, experiment.Machine, string) ([]string, error) {
 		if err != nil {
 			return "", hint.With(fmt.Errorf("%q is not a time", word), "write times such as 50ms, and keep, joined by commas")
 		}
-		for _, setting := range k.of {
-			if _, err := setting.Number(d.Seconds()); err != nil {
+		for _, of := range k.of {
+			if _, err := of.Number(d.Seconds()); err != nil {
 				return "", err
 			}
 		}

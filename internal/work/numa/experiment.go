@@ -61,12 +61,12 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	View: &shown,
 })
 
-// Cell holds the settings of one cell.
+// Cell describes what is measured in one cell.
 type Cell struct {
 	Request
 	CPUs         cpuset.Set `json:"cpus"`          // of the run
 	Load         float64    `json:"load"`          // on each of them, in percent
-	SetBalancing bool       `json:"set_balancing"` // NUMA balancing, a setting of the whole machine, may be changed
+	SetBalancing bool       `json:"set_balancing"` // NUMA balancing, which applies to the whole machine, may be changed
 }
 
 // flags are the flags of `gorun numa`.
@@ -143,13 +143,13 @@ func (f *flags) Validate() error {
 	return nil
 }
 
-// table returns the rows on a machine, with the reason for those that it cannot measure, and the machine's support.
+// table returns the rows on a machine, with the reason for each that it cannot measure, and the machine's support.
 func (f *flags) table(m experiment.Machine) (
 	rows []result.NumaRow, given []map[string]string, support Support, warnings []result.Warning, err error,
 ) {
 	support = ReadSupport(m.Root, m.Machine)
 	if m.Live {
-		support.Probe(m.Machine, f.preferredBy)
+		support.Try(m.Machine, f.preferredBy)
 	} else if errors.Is(support.Unread, fs.ErrNotExist) {
 		support.Unread = nil // a capture does not have it
 	}
@@ -158,7 +158,7 @@ func (f *flags) table(m experiment.Machine) (
 		warnings = append(warnings, result.WarningOf("numa-balancing", "rows keep NUMA balancing as it is", support.Unread))
 	}
 	if !f.setsBalancing() && support.SetBalancing == nil {
-		support.SetBalancing = errors.New("it is a setting of the whole machine: give --numa-balancing 0,1 to change it for the run")
+		support.SetBalancing = errors.New("it applies to the whole machine: give --numa-balancing 0,1 to change it for the run")
 	}
 	if rows, given, err = f.rows(m); err != nil {
 		return nil, nil, support, nil, err
@@ -181,7 +181,7 @@ func (f *flags) table(m experiment.Machine) (
 // all of this has started after 2.3 s of CPU time.
 const scans = 3
 
-// settles returns the CPU time in seconds that a row's probe spends on accesses before those that count.
+// settles returns the CPU time in seconds that a row's probe spends on accesses before the ones that count.
 func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64 {
 	balanced := row.NUMABalancing > 0 || row.NUMABalancing == KeepSetting && support.Balancing > 0
 	if f.given("settle") || !balanced && row.PreferredNode == None {
@@ -268,8 +268,8 @@ func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64)
 	return seconds + settling
 }
 
-// resources returns the resources of a probe with the largest buffer, a burner on each CPU, and the guardian of the
-// settings. Memory limits do not count reserved pages.
+// resources returns the resources of a probe with the largest buffer, a burner on each CPU, and the guardian of
+// what they change. Memory limits do not count reserved pages.
 func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experiment.Resources {
 	r := experiment.Resources{Less: "give a smaller --buffer, or --load 0"}
 	if f.load > 0 {

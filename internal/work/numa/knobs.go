@@ -9,7 +9,7 @@ import (
 	"gorun/internal/record/result"
 )
 
-// knob is a time setting of the scheduler that rows can set. It applies to the whole machine, and is restored at the
+// knob is a time of the scheduler that rows can set. It applies to the whole machine, and is restored at the
 // end.
 type knob struct {
 	flag string
@@ -31,9 +31,9 @@ var (
 	knobs = [...]knob{scanDelay, migrationCost}
 )
 
-// number returns the value that a cell sets in the file of one of the knob's settings.
-func (k knob) number(c Cell, setting linux.SchedulerTime) int {
-	if n, err := setting.Number(k.asks(c.Row)); err == nil {
+// number returns the number that a cell writes into the file of one of the knob's times.
+func (k knob) number(c Cell, of linux.SchedulerTime) int {
+	if n, err := of.Number(k.asks(c.Row)); err == nil {
 		return n
 	}
 	return asBefore
@@ -44,10 +44,10 @@ func (k knob) may(row result.NumaRow) error {
 	if k.asks(row) == 0 {
 		return nil
 	}
-	for _, setting := range k.of {
-		file, err := setting.File()
+	for _, of := range k.of {
+		file, err := of.File()
 		if err == nil {
-			err = linux.MaySetKernelFile(file, k.number(Cell{Request: Request{Row: row}}, setting))
+			err = linux.MaySetKernelFile(file, k.number(Cell{Request: Request{Row: row}}, of))
 		}
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (h heldFile) set(c Cell) error {
 	return h.Set(value)
 }
 
-// hold locks the files of all settings that cells change.
+// hold locks the kernel's files that cells change.
 func hold(g *guardian.Guardian, cells []Cell) (all []heldFile, err error) {
 	take := func(path string, value func(Cell) int) {
 		if err != nil || !slices.ContainsFunc(cells, func(c Cell) bool { return value(c) != asBefore }) {
@@ -89,9 +89,9 @@ func hold(g *guardian.Guardian, cells []Cell) (all []heldFile, err error) {
 		err = nil // such a kernel has it off, and rows with it on are not measured
 	}
 	for _, k := range knobs {
-		for _, setting := range k.of {
-			if file, missing := setting.File(); missing == nil { // otherwise no cell sets it: see may
-				take(file, func(c Cell) int { return k.number(c, setting) })
+		for _, of := range k.of {
+			if file, missing := of.File(); missing == nil { // otherwise no cell sets it: see may
+				take(file, func(c Cell) int { return k.number(c, of) })
 			}
 		}
 	}

@@ -23,7 +23,7 @@ type Request struct {
 	On          cpuset.Set     `json:"on"`             // CPUs of the run on the row's node, or all if the probe floats
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
-	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before those that count
+	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before the ones that count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
 }

@@ -89,8 +89,8 @@ func decoded(t *testing.T, s result.Sample) Figures {
 func TestMeasure(t *testing.T) {
 	m := thisMachine(t)
 	support := ReadSupport(this, m)
-	support.Probe(m, ByMempolicy)
-	support.Probe(m, ByPrctl)
+	support.Try(m, ByMempolicy)
+	support.Try(m, ByPrctl)
 	balancing := " --numa-balancing " + strconv.Itoa(support.Balancing)
 	rows := rowsOf(t, m, m.Allowed(), "--full --buffer 4KiB --pages 4k,thp,2m,1g"+balancing)
 	rows = append(rows, rowsOf(t, m, m.Allowed(), fmt.Sprintf(
@@ -320,7 +320,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 func TestMeasureBindBalancing(t *testing.T) {
 	m := thisMachine(t)
 	var s Support
-	s.Probe(m, ByPrctl)
+	s.Try(m, ByPrctl)
 	if s.BindBalanced != nil {
 		t.Skip("needs NUMA balancing of bound memory")
 	}

@@ -30,7 +30,7 @@ func (p *probe) readNodePages() map[int]int {
 	return nodes
 }
 
-// readBack reads back the buffer's pages and the settings.
+// readBack reads back the buffer's pages, and what the row sets in the kernel.
 func (p *probe) readBack() {
 	p.readPages()
 	p.readNodes()
@@ -113,7 +113,7 @@ func (p *probe) checkScans() {
 		float64(linux.ThreadCPUTime())/1e9, delay)
 }
 
-// checkBalancing reads the setting, before the loop and after it.
+// checkBalancing reads NUMA balancing, before the loop and after it.
 func (p *probe) checkBalancing() {
 	is, err := linux.ReadNUMABalancing(p.root)
 	switch {
@@ -136,16 +136,16 @@ func (p *probe) checkBalancing() {
 func (p *probe) checkKnobs() {
 	for _, k := range knobs {
 		asked := k.asks(p.Row)
-		for _, setting := range k.of {
+		for _, of := range k.of {
 			if asked == 0 {
 				continue
 			}
-			is, err := setting.Read(p.root)
+			is, err := of.Read(p.root)
 			if err != nil {
 				p.sample.Doubt(result.Suspect, "--%s cannot be read back: %v", k.flag, err)
 				continue
 			}
-			p.checkSame(setting.String(), duration(asked), duration(is))
+			p.checkSame(of.String(), duration(asked), duration(is))
 		}
 	}
 }

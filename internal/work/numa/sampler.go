@@ -23,13 +23,13 @@ import (
 const ProbeCommand = "numa-probe"
 
 // open returns a sampler that starts a probe for each sample.
-func open(setting experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+func open(environment experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 	for _, c := range cells { // a refusal applies to all samples of the cell, and to its load
 		if err := (&placement.Setting{Nice: c.Nice}).Try(); err != nil {
 			return nil, err
 		}
 	}
-	return &prober{burners: burners{setting: setting}, cells: cells}, nil
+	return &prober{burners: burners{environment: environment}, cells: cells}, nil
 }
 
 // probed is the answer of a probe's process.
@@ -54,9 +54,9 @@ type prober struct {
 	held  []heldFile // files that cells set
 }
 
-// Prepare locks the kernel settings that cells change, and starts the load of the first cell.
+// Prepare locks the kernel's files that cells change, and starts the load of the first cell.
 func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
-	if p.held, err = hold(guardian.New(p.setting.Self.In(p.setting.Environ)), p.cells); err != nil {
+	if p.held, err = hold(guardian.New(p.environment.Self.In(p.environment.Environ)), p.cells); err != nil {
 		return nil, err
 	}
 	return nil, p.burn(ctx, p.cells[0])
@@ -85,13 +85,13 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	}
 	defer p.abandon()
 	var answer probed
-	self := p.setting.Self.In(measure.Environment(p.setting.Environ))
+	self := p.environment.Self.In(measure.Environment(p.environment.Environ))
 	used, err := self.Ask(ctx, []string{ProbeCommand}, c.Request, &answer)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return result.Sample{}, ctx.Err()
 	case err != nil:
-		lost := result.InvalidSample(err) // of which only the row is known
+		lost := result.InvalidSample(err) // only its row is known
 		return lost, json.Unmarshal(fmt.Appendf(nil, `{"row":%d}`, c.Row.Row), &lost.Values)
 	}
 	sample := answer.Sample
@@ -106,12 +106,12 @@ func (p *prober) Close() error {
 
 // burners is the load of the current cell: a burner on each of its CPUs.
 type burners struct {
-	setting experiment.Environment
-	group   *load.Burners      // nil: no load
-	monitor *placement.Monitor // of the group, during a sample; nil otherwise
-	cpus    cpuset.Set
-	percent float64 // of each CPU
-	nice    int
+	environment experiment.Environment
+	group       *load.Burners      // nil: no load
+	monitor     *placement.Monitor // of the group, during a sample; nil otherwise
+	cpus        cpuset.Set
+	percent     float64 // of each CPU
+	nice        int
 }
 
 // burn starts the load of a cell, unless it is running.
@@ -129,8 +129,8 @@ func (b *burners) burn(ctx context.Context, c Cell) error {
 	b.cpus, b.percent, b.nice = c.CPUs, c.Load, nice
 	if c.Load > 0 {
 		var err error
-		b.group, err = load.Start(context.WithoutCancel(ctx), b.setting.Self.In(b.setting.Environ),
-			load.PerCPU(c.CPUs, c.Load, nice, b.setting.Seed))
+		b.group, err = load.Start(context.WithoutCancel(ctx), b.environment.Self.In(b.environment.Environ),
+			load.PerCPU(c.CPUs, c.Load, nice, b.environment.Seed))
 		return err
 	}
 	return nil

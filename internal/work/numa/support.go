@@ -25,7 +25,7 @@ type Support struct {
 	Unread    error          // why Balancing is unknown; nil: it is known
 	Memory    map[int]uint64 // bytes of each node with memory; 0: unknown
 
-	// From the running kernel; nil: supported, or not probed.
+	// From the running kernel; nil: supported, or not tried.
 	SetBalancing error // why NUMA balancing cannot be changed
 	Prctl        error
 	Mempolicy    error
@@ -50,8 +50,8 @@ func ReadSupport(root fs.FS, m *topology.Machine) (s Support) {
 	return s
 }
 
-// Probe probes the running kernel. by is the way to prefer a node.
-func (s *Support) Probe(m *topology.Machine, by string) {
+// Try tries what the running kernel supports. by is the way to prefer a node.
+func (s *Support) Try(m *topology.Machine, by string) {
 	switch by {
 	case ByPrctl:
 		s.Prctl = linux.HavePreferredNode()

@@ -52,7 +52,7 @@ func does(s *result.Sample) string {
 	if err != nil { // of another gorun
 		return ""
 	}
-	return ", each of which " + work.Usage
+	return "; each " + work.Usage
 }
 
 // processesTable has the figures of `time -p` of each process, and how much of a CPU it had.
