@@ -47,7 +47,7 @@ func parse(text string) (uint64, error) {
 	return 0, hint.With(fmt.Errorf("%q is not a size", text), "write a number of bytes, or of KiB, MiB or GiB, as in 256MiB")
 }
 
-// Format formats a size for ParseList: in the largest unit of which it is a multiple, or as a plain number.
+// Format formats a size for ParseList: in the largest unit that divides it, or as a plain number.
 func Format(bytes uint64) string {
 	for _, unit := range slices.Backward(units) {
 		if bytes != 0 && bytes%(1<<unit.shift) == 0 {

@@ -12,14 +12,14 @@ import (
 	"gorun/internal/base/lazy"
 )
 
-// Acts reports whether a character does more than to be shown: it acts on a terminal, ends a line, or turns the direction of writing
+// Acts reports whether a character does more than appear: it controls a terminal, ends a line, or changes the direction of writing
 // (https://trojansource.codes).
 func Acts(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// Escape returns a text in which the characters that act are escaped, as in JSON and in Go: JSON keeps its values. Line ends, tabs and
-// colours stay, which are gorun's own. Bytes that are no UTF-8 become the replacement character.
+// Escape returns a text in which the characters that act are escaped, as in JSON and in Go: JSON keeps its values. It keeps line
+// ends, tabs and colours, which are gorun's own. Bytes that are no UTF-8 become the replacement character.
 func Escape(text []byte) []byte {
 	var e Escaper
 	return e.escape(text, false)
@@ -41,7 +41,7 @@ func Plain(text, keep string) string {
 // Line returns a text as a part of a line of a message: Printable, and without line ends.
 func Line(text string) string { return Printable(Plain(text, "")) }
 
-// Escaper is a writer that writes what Escape returns: a text may come from a file, a process, an endpoint or a node of somebody else's.
+// Escaper is a writer that escapes as Escape does: the text may come from a file, a process, an endpoint or a node of somebody else.
 type Escaper struct {
 	W    io.Writer
 	Keep string // other characters that stay

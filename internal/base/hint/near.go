@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Near asks whether a name was meant by a word that is none: "is it one-cpu? ". It returns "" where no name is near: the word begins a
-// name, or differs from it by a letter, or by two if it is long.
+// Near returns a question about an unknown word, with the names that may have been meant: "is it one-cpu? ". It returns "" if no name is
+// near. A name is near if the word is the beginning of it, or differs from it by one letter, or by two if the word is long.
 func Near(word string, names []string) string {
 	const short, long, most = 3, 8, 3 // letters; names
 	word = plain(word)
@@ -36,10 +36,10 @@ func Near(word string, names []string) string {
 	return "is it " + strings.Join(near, " or ") + "? "
 }
 
-// plain is a word without what people confuse.
+// plain returns a word in the one spelling for what people confuse: capitals, and the underscore.
 func plain(word string) string { return strings.ReplaceAll(strings.ToLower(word), "_", "-") }
 
-// distance is the number of letters that are to be added, left out, replaced or exchanged with the next one to make b of a (the
+// distance returns the number of letters to be added, removed, replaced or exchanged with the next one to turn a into b (the
 // restricted edit distance of Damerau and Levenshtein).
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)

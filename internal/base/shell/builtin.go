@@ -6,7 +6,7 @@ import (
 )
 
 // builtins are commands that a shell does itself: a program of the same name does not exist, or could not do it, because a
-// process cannot change its parent (POSIX.1-2024, XCU 1.7 and 2.15). ofBash are those that sh need not have.
+// process cannot change its parent (POSIX.1-2024, XCU 1.7 and 2.15). ofBash are commands that bash has, and sh need not have.
 var (
 	builtins = strings.Fields(". : alias bg break cd command continue eval exec exit export fc fg getopts hash jobs read readonly " +
 		"return set shift times trap type ulimit umask unalias unset wait local")

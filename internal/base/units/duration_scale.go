@@ -13,7 +13,7 @@ type Scale struct {
 	decimals int     // of every duration; -1: three digits of each
 }
 
-// ScaleOf returns the scale for these durations in seconds, of which the least is a tenth of the unit or more.
+// ScaleOf returns the scale for these durations in seconds. The least of them is a tenth of the unit or more.
 func ScaleOf(all []float64) Scale { return ScaleFrom(0.1, all) }
 
 // ScaleFrom returns the scale for these durations in seconds. In its unit the least is this number or more, and all have the

@@ -14,7 +14,7 @@ type Printed struct {
 	Unit  string // a word, such as MiB or us/op, or %; "": none
 }
 
-// In returns the figure in another unit. The error is that nobody can know how much it is in that.
+// In returns the figure in another unit. It returns an error if the program's unit can't be converted to that.
 func (p Printed) In(unit string) (Printed, error) {
 	factor, err := Between(p.Unit, unit)
 	return Printed{p.Value * factor, unit}, err
@@ -55,13 +55,13 @@ func named(unit string) string {
 	return unit
 }
 
-// measure is what a unit is of, and how much of it one unit is.
+// measure is the quantity that a unit measures, such as time, and how much of the quantity one unit is.
 type measure struct {
 	of     string
 	factor float64
 }
 
-// twofold begins what a unit is of that some programs use for a multiple of 1000, and others for one of 1024.
+// twofold begins the quantity of a unit that is a multiple of 1000 for some programs, and of 1024 for others.
 const twofold = "1000 or 1024 "
 
 // measureOf returns the measure of a unit; false if it is not known.

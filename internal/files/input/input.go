@@ -29,8 +29,8 @@ const (
 
 // Opener opens files.
 type Opener struct {
-	// Named is where a message says that a pipe has no writer yet. nil: the user has not named the file, which was found by a pattern
-	// or in a directory, and a pipe is refused.
+	// Named gets the message that a pipe has no writer yet. nil: the file was found by a pattern or in a directory, and not named by
+	// the user; a pipe is refused.
 	Named io.Writer
 	// Stdin is what the name "-" stands for. nil: it is a name as any other.
 	Stdin *os.File
@@ -47,7 +47,7 @@ type File struct {
 // pollEvery is how often a read that waits looks whether the context has ended.
 const pollEvery = 50 * time.Millisecond
 
-// Open opens a file of which at most a number of bytes is to be read. It waits for the first writer of a pipe. Errors are of type
+// Open opens a file to read at most a number of bytes from it. It waits for the first writer of a pipe. Errors are of type
 // *fs.PathError; after the end of ctx, that of ctx.
 func (o Opener) Open(ctx context.Context, path string, most int64) (*File, error) {
 	if path == "-" && o.Stdin != nil {

@@ -56,7 +56,7 @@ func findOf(fsys fs.FS, pid, controller string) (hierarchy, error) {
 	return hierarchy{own.v2, dirs, found, len(dirs) == 0}, nil
 }
 
-// InRoot reports whether a process is in the root group of a controller, as one is whose groups do not have the controller.
+// InRoot reports whether a process is in the root group of a controller. It also is, if its groups do not have the controller.
 func InRoot(fsys fs.FS, pid int, controller string) (bool, error) {
 	groups, err := findOf(fsys, strconv.Itoa(pid), controller)
 	return len(groups.dirs) == 1 && !groups.hidden || len(groups.dirs) == 0, err

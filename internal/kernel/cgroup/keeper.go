@@ -30,7 +30,7 @@ func Keeps(fsys fs.FS, pid int) Keeper {
 // container matches the name of the group of a container, by Docker's two ways to make groups: through systemd, and in the group docker.
 var container = lazy.Regexp(`(?:^|/)docker[-/]([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?:/|$)`)
 
-// KeeperOf returns the keeper of a group, by the path of its directory. A session of a user is none: it holds all that the user does.
+// KeeperOf returns the keeper of a group, by the path of its directory. A user's session is no keeper: it has everything that the user starts.
 func KeeperOf(path string) (k Keeper) {
 	if id := container().FindStringSubmatch(path); id != nil {
 		return Keeper{Container: id[1]}

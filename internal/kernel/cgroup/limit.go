@@ -104,8 +104,8 @@ type MemoryKills struct {
 	Kills uint64 // 0: unknown
 }
 
-// ReadMemoryKills returns the limits of ReadMemory that may have killed processes. It omits those that killed none
-// according to the kernel (oom_kill of memory.events; in version 1 of memory.oom_control).
+// ReadMemoryKills returns the limits of ReadMemory that may have killed processes. It omits limits that,
+// according to the kernel, killed no process (oom_kill of memory.events; in version 1 of memory.oom_control).
 func ReadMemoryKills(fsys fs.FS) ([]MemoryKills, error) {
 	limits, err := ReadMemory(fsys)
 	if err != nil {
@@ -132,7 +132,7 @@ func ReadMemoryKills(fsys fs.FS) ([]MemoryKills, error) {
 // cpuset.cpus before Linux 3.17), from the nearest group that reports them. The set is empty if none does.
 func ReadCPUs(fsys fs.FS) (cpuset.Set, error) { return readCPUs(fsys, self) }
 
-// CPUsOf returns those of the group of another process.
+// CPUsOf returns what ReadCPUs does, for the group of another process.
 func CPUsOf(fsys fs.FS, pid int) (cpuset.Set, error) { return readCPUs(fsys, strconv.Itoa(pid)) }
 
 func readCPUs(fsys fs.FS, pid string) (cpuset.Set, error) {

@@ -17,8 +17,8 @@ func Monotonic() time.Duration {
 }
 
 // Suspended returns the time that the machine has been suspended since boot: the difference between CLOCK_BOOTTIME and
-// CLOCK_MONOTONIC, which stops during a suspension (clock_gettime(2)). A thread may lose its CPU between the readings of the
-// two, for a time that is not a suspension: so the difference is that of the readings closest to each other.
+// CLOCK_MONOTONIC, which stops during a suspension (clock_gettime(2)). A thread may lose its CPU between the two
+// readings, which is no suspension: so it reads them several times, and uses the two readings that are closest to each other.
 func Suspended() (suspended time.Duration) {
 	closest := time.Duration(math.MaxInt64)
 	for range 10 {
@@ -50,7 +50,7 @@ func SleepUntil(t time.Duration) error {
 	}
 }
 
-// ProcessCPUTime returns the CPU time of all threads of a process, also of those that have ended, to the nanosecond; PID 0
+// ProcessCPUTime returns the CPU time of all threads of a process, including threads that have ended, to the nanosecond; PID 0
 // is the calling process. It works for any process (clock_getcpuclockid(3)), in a fraction of a microsecond. The error of a
 // process that has ended is one that Gone reports.
 func ProcessCPUTime(pid int) (time.Duration, error) {
@@ -73,7 +73,7 @@ func ThreadCPUTime() int64 {
 	return t.Nano()
 }
 
-// BootTicks returns the time since boot in clock ticks, of which there are 100 in a second (USER_HZ), as in Task.Start.
+// BootTicks returns the time since boot in clock ticks, 100 a second (USER_HZ), as in Task.Start.
 func BootTicks() uint64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // exists since Linux 2.6.39

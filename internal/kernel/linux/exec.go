@@ -85,8 +85,8 @@ func parseStat(stat []byte) (state byte, parent int, ok bool) {
 	return fields[0][0], parent, err == nil
 }
 
-// InheritedFiles returns the descriptors above stderr that a program started by this process would inherit, those
-// without close-on-exec. They come from the process that started this one, since Go opens files with close-on-exec.
+// InheritedFiles returns the descriptors above stderr that a program started by this process would inherit: the
+// descriptors without close-on-exec. They come from the process that started this one, since Go opens files with close-on-exec.
 func InheritedFiles() ([]int, error) {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"gorun/internal/kernel/sysfs"
 )
 
-// Lock locks a file (flock(2)) for this process and for those that inherit the file, until all of them have closed it. If another process has
-// locked it, the error says which, as a Locked does.
+// Lock locks a file (flock(2)) for this process and the processes that inherit the file, until all of them have closed it. If another
+// process has locked it, the error is a Locked.
 func Lock(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -48,12 +48,12 @@ func (l Locked) Error() string {
 	return fmt.Sprintf("%s holds the lock of %s", by, l.Path)
 }
 
-// ReadKernelFile returns a setting of the kernel.
+// ReadKernelFile returns the number in a file of the kernel.
 func ReadKernelFile(path string) (int, error) {
 	return sysfs.ReadInt(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 }
 
-// MaySetKernelFile returns an error, with the remedy, if this process may not set a value.
+// MaySetKernelFile returns an error, with the remedy, if this process may not write a number.
 func MaySetKernelFile(path string, value int) error {
 	if err := unix.Access(path, unix.W_OK); err != nil {
 		return kernelFileError(path, value, err)
@@ -61,7 +61,7 @@ func MaySetKernelFile(path string, value int) error {
 	return nil
 }
 
-// SetKernelFile sets a value and reads it back. If the setting already has the value, no privilege is needed.
+// SetKernelFile writes a number and reads it back. If the file already has the number, no privilege is needed.
 func SetKernelFile(path string, value int) error {
 	is, err := ReadKernelFile(path)
 	if err != nil || is == value {

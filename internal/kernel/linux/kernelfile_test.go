@@ -20,7 +20,7 @@ func TestLock(t *testing.T) {
 	_, err := Lock(filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 
-	path := filepath.Join(t.TempDir(), "setting")
+	path := filepath.Join(t.TempDir(), "number")
 	require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o600))
 	lock, err := Lock(path)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestLock(t *testing.T) {
 }
 
 func TestKernelFileRefusals(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "setting")
+	path := filepath.Join(t.TempDir(), "number")
 	require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o400))
 	if os.Geteuid() != 0 {
 		for _, err := range []error{SetKernelFile(path, 0), MaySetKernelFile(path, 0)} {

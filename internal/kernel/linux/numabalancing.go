@@ -46,8 +46,8 @@ const numaScanDefault = 1
 // time between two scans, both in seconds. For a file that cannot be read, such as those of debugfs for ordinary users,
 // it returns the kernel's default.
 func ReadNUMAScan(root fs.FS) (delay, period float64) {
-	read := func(setting SchedulerTime) float64 {
-		if seconds, err := setting.Read(root); err == nil && seconds >= 0 {
+	read := func(of SchedulerTime) float64 {
+		if seconds, err := of.Read(root); err == nil && seconds >= 0 {
 			return seconds
 		}
 		return numaScanDefault
@@ -57,7 +57,7 @@ func ReadNUMAScan(root fs.FS) (delay, period float64) {
 
 // ThreadNUMA holds the statistics of NUMA balancing for a thread. A field is nil where the kernel does not report it.
 type ThreadNUMA struct {
-	ScanSeq       *int // passes over the process's memory, including those that skipped every area
+	ScanSeq       *int // passes over the process's memory, including passes that skipped every area
 	PagesMigrated *int // by faults of the thread
 	PreferredNode *int // -1: none
 }

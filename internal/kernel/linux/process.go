@@ -13,7 +13,7 @@ import (
 	"gorun/internal/kernel/sysfs"
 )
 
-// Inode returns the inode of a file, after symbolic links; 0 if it does not exist. That of /proc/PID/ns/NAME identifies a namespace
+// Inode returns the inode of a file, after symbolic links; 0 if it does not exist. The inode of /proc/PID/ns/NAME identifies a namespace
 // (namespaces(7)).
 func Inode(path string) uint64 {
 	info, err := os.Stat(path)

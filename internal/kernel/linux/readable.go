@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Readable waits until reading a descriptor would not block, at most for a time, and reports whether it would not (poll(2)): there is
+// Readable waits until a descriptor can be read without blocking, at most for a time, and reports whether it can (poll(2)): there is
 // data, or the end. A FIFO that was opened without a writer has neither before its first writer writes or closes it.
 func Readable(fd uintptr, atMost time.Duration) (bool, error) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}

@@ -12,14 +12,14 @@ import (
 	"gorun/internal/kernel/sysfs"
 )
 
-// SchedulerTime is a time setting of the scheduler. It is a file in debugfs, which only root can read, or a sysctl
+// SchedulerTime is a time among the scheduler's parameters. It is a file in debugfs, which only root can read, or a sysctl
 // before Linux 5.13 (kernel/sched/debug.c).
 type SchedulerTime struct {
 	files [2]string
 	unit  float64 // of the number in the file, in seconds
 }
 
-// The settings of NUMA balancing's scans, and the time after a thread's last run from which its cache contents are
+// The parameters of NUMA balancing's scans, and the time after a thread's last run from which its cache contents are
 // assumed cold, so that the load balancer may move it (sysctl_sched_migration_cost, kernel/sched/fair.c).
 var (
 	// NUMAScanDelay is the CPU time that a thread uses before its process is scanned for the first time.
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// SettableFiles returns the paths of the numbers of the kernel that gorun sets: NUMABalancingSysctl and those of each SchedulerTime.
+// SettableFiles returns the paths of the kernel's files that gorun writes numbers to: NUMABalancingSysctl, and the files of each SchedulerTime.
 func SettableFiles() []string {
 	all := []string{NUMABalancingSysctl}
 	for _, s := range []SchedulerTime{NUMAScanDelay, NUMAScanPeriod, MigrationCost} {
@@ -47,7 +47,7 @@ func numaScanFiles(name string) [2]string {
 // mostUnits is the largest number that all kernels accept: their sysctls are signed.
 const mostUnits = math.MaxInt32
 
-// String returns the setting's name in debugfs.
+// String returns the parameter's name in debugfs.
 func (s SchedulerTime) String() string { return path.Base(s.files[0]) }
 
 // Number returns the number in the file for a time in seconds. It returns an error unless that is a positive whole
@@ -60,7 +60,7 @@ func (s SchedulerTime) Number(seconds float64) (int, error) {
 	return int(n), nil
 }
 
-// Read returns the setting in seconds. root is rooted at /. The error is fs.ErrNotExist if the file does not exist.
+// Read returns the time in seconds. root is rooted at /. The error is fs.ErrNotExist if the file does not exist.
 func (s SchedulerTime) Read(root fs.FS) (seconds float64, err error) {
 	for _, file := range s.files {
 		n, readErr := sysfs.ReadInt(root, strings.TrimPrefix(file, "/"))

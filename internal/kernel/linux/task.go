@@ -101,8 +101,8 @@ func parseTask(stat, status string) (t Task, err error) {
 // ESRCH.
 func Gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
-// ProcessTasks calls visit for each thread of each process that /proc shows. It leaves out those that have ended, and
-// those that a mount option of /proc hides (hidepid, proc(5)).
+// ProcessTasks calls visit for each thread of each process that /proc shows. It leaves out threads that have ended, and
+// processes that a mount option of /proc hides (hidepid, proc(5)).
 func ProcessTasks(root fs.FS, visit func(Task)) error {
 	processes, err := fs.ReadDir(root, "proc")
 	if err != nil {

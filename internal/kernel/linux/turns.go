@@ -7,7 +7,7 @@ import (
 	"gorun/internal/kernel/sysfs"
 )
 
-// Turns is what a thread had of CPUs (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst).
+// Turns is how long a thread had a CPU, and how long it waited for one (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst).
 type Turns struct {
 	OnCPU  float64 `json:"on_cpu"` // seconds
 	Waited float64 `json:"waited"` // seconds in which it could have run, and another thread had its CPU
@@ -26,11 +26,11 @@ func ReadTurns(root fs.FS, name string) (Turns, error) {
 	return Turns{float64(numbers[0]) / 1e9, float64(numbers[1]) / 1e9, numbers[2]}, nil
 }
 
-// TurnsOf reads those of the first thread of a process, which may have ended and not been waited for.
+// TurnsOf returns the turns of the first thread of a process, which may have ended and not been waited for.
 func TurnsOf(root fs.FS, pid int) (Turns, error) {
 	return ReadTurns(root, fmt.Sprintf("proc/%d/schedstat", pid))
 }
 
-// Without returns a lower bound of the time, in seconds, in which other programs had the CPU for which this thread waited, where
-// all threads that it may have waited for had this CPU time: they had a CPU at most that long.
+// Without returns a lower bound of the seconds for which this thread waited for a CPU that other programs had. all is the CPU time of this
+// thread and of all threads of its own program: it waited for those at most as long as they had a CPU.
 func (t Turns) Without(all float64) float64 { return t.Waited - max(0, all-t.OnCPU) }

@@ -192,7 +192,7 @@ func (f *Family) Read() (moves []Move, lost uint64, err error) {
 // collect calls readRings twice, which appends to f.found what is in the rings, and sorts f.found by time. It returns
 // the length of the part to which a later Read adds nothing. The first pass may read one ring just before a record is
 // written, and another ring after a later record; the second pass then finds the earlier record. The second pass may
-// itself miss records in the same way, but none earlier than those that the first pass found: they are that part.
+// miss records in the same way, but none that is earlier than the last record of the first pass: the part ends there.
 func (f *Family) collect(readRings func() error) (complete int, err error) {
 	if err := readRings(); err != nil {
 		return 0, err

@@ -35,7 +35,7 @@ func OpenFaults() (*Faults, error) {
 	return &Faults{e}, nil
 }
 
-// Read returns the faults since the last Read, or since OpenFaults, and the number of those that did not fit into the
+// Read returns the faults since the last Read, or since OpenFaults, and the number of faults that did not fit into the
 // kernel's ring.
 func (f *Faults) Read() (faults []Fault, lost uint64, err error) {
 	lost, err = f.event.read(func(r record) error {

@@ -112,7 +112,7 @@ func openSoftware() (*software, error) {
 	return nil, errors.New("count migrations: new threads kept appearing while the counters were opened")
 }
 
-// openThreads opens a counter for each of the threads; those that have ended are left out. The counters include kernel
+// openThreads opens a counter for each of the threads that have not ended. The counters include kernel
 // mode, in which all migrations happen: if that is not allowed, the kernel returns an error here, instead of a counter
 // that stays 0.
 func openThreads(tids []int) (*software, error) {

@@ -21,8 +21,8 @@ proc/interrupts to the sums over devices.
 
 `
 
-// hostPatterns are path.Match patterns of files, in addition to those that Read opens, with the kind of machine and
-// its limits, and what its CPUs have had to do for devices. No file identifies the owner; only the interrupts and the
+// hostPatterns are path.Match patterns of files that Read does not open: with the kind of machine and its limits, and
+// with what its CPUs have had to do for devices. No file identifies the owner; only the interrupts and the
 // uptime that they are counted over change while the machine runs.
 var hostPatterns = []string{
 	"proc/cpuinfo",
@@ -74,7 +74,7 @@ var keptLines = map[string]func(line string) bool{
 
 // Capture writes a machine as a txtar archive that sysfs.OpenRoot opens: every file that Read and ReadDetails read,
 // so that they give the same results from the archive, and the files of the host and its control groups. Links are
-// followed, except those that show where a device is; names are sorted. Two captures of an unchanged machine differ only
+// followed, except the links that show where a device is; names are sorted. Two captures of an unchanged machine differ only
 // in its interrupts: how many there were since boot, and on which CPUs they are handled.
 func Capture(w io.Writer, fsys fs.FS) error {
 	rec := &recorder{FS: fsys, files: map[string][]byte{}}

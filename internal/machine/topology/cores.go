@@ -82,8 +82,8 @@ var pmus = [...]struct{ file, class string }{
 }
 
 // speeds are files of a CPU with a number that is greater for a faster one: its capacity, which is 1024 for the fastest
-// (Documentation/scheduler/sched-capacity.rst), and its highest frequency in kHz. A kernel that was told no capacities may
-// write 1024 for all.
+// (Documentation/scheduler/sched-capacity.rst), and its highest frequency in kHz. A kernel that does not know the
+// capacities may write 1024 for all.
 var speeds = [...]string{"cpu_capacity", "cpufreq/cpuinfo_max_freq"}
 
 // readClasses sets Kind and Class. CPUs are of different kinds if they have different event counters, or if their speeds

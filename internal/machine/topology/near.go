@@ -91,7 +91,7 @@ func (m *Machine) farNodes(term string, d Device, among cpuset.Set) (cpuset.Set,
 }
 
 // SelectNodes returns the nodes of a comma-joined list of kernel ranges, near:DEVICE and far:DEVICE, at least one. All must be
-// among the possible ones, out of which the farthest are chosen; lacks is what the others have, after "node 1 has". Every
+// possible, and the farthest are chosen among the possible. lacks is how an error describes another node, after "node 1 has". Every
 // error is a *SelectError.
 func (m *Machine) SelectNodes(list string, possible cpuset.Set, lacks string) (nodes cpuset.Set, err error) {
 	there := m.NodeNumbers()
@@ -120,7 +120,7 @@ func (m *Machine) SelectNodes(list string, possible cpuset.Set, lacks string) (n
 	return nodes, nil
 }
 
-// SelectMemory returns nodes as SelectNodes does, all of which have memory.
+// SelectMemory is SelectNodes for nodes that have memory.
 func (m *Machine) SelectMemory(list string) (cpuset.Set, error) {
 	return m.SelectNodes(list, m.MemoryNodes(), "no memory")
 }

@@ -16,8 +16,8 @@ type CPUPair struct {
 type Pairing struct {
 	Name  string
 	Usage string
-	// choose returns the CPUs any two of which form a pair, ascending, and the additional pairs. Together these have
-	// every relation that two of the given CPUs have.
+	// choose returns CPUs in ascending order, where any two are a pair, and additional pairs. Together, the pairs
+	// have every relation that two of the given CPUs have.
 	choose func(m *Machine, cpus cpuset.Set) (each []int, others [][2]int)
 }
 

@@ -88,7 +88,7 @@ func (r *reader) finished() []string {
 	return r.warnings
 }
 
-// machine reads all parts, each after those that it depends on.
+// machine reads all parts, each after the parts that it depends on.
 func (r *reader) machine() (*Machine, error) {
 	present, err := r.readPresentAndOnline()
 	if err != nil {
@@ -240,8 +240,8 @@ func (r *reader) readNumber(name string) (n int, ok bool) {
 	return n, r.read(err)
 }
 
-// readAffinity reads the mask of this process (proc_pid_status(5)); it is empty if none is recorded. A recorded mask
-// neither form of which can be parsed is an error, because then the allowed CPUs are unknown.
+// readAffinity reads the mask of this process (proc_pid_status(5)); it is empty if none is recorded. If a mask is
+// recorded but neither of its forms can be parsed, that is an error, because the allowed CPUs are unknown.
 func (r *reader) readAffinity() (cpuset.Set, error) {
 	const name = "proc/self/status"
 	var errs []error

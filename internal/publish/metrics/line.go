@@ -18,7 +18,7 @@ type line struct {
 
 type label struct{ name, value []byte }
 
-// read reads a line without the blanks around it. The time of the sample and its exemplar are read over.
+// read reads a line without the blanks around it. It skips the time of the sample and its exemplar.
 func (l *line) read(text []byte) (err error) {
 	*l = line{labels: l.labels[:0]}
 	name, rest := cutName(text)

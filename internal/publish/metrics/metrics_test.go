@@ -157,7 +157,7 @@ func TestCellNamesOfAnyBytes(t *testing.T) {
 	assert.Contains(t, exposition(t, NewExporter(func() result.State { return state }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\\\\u001b\\\\u009b\\\\u202e\"")
 }
 
-// Both kinds of buckets equal those that the client itself makes of the same durations.
+// Both kinds of buckets equal the buckets that the client itself makes from the same durations.
 func TestHistogramIsTheClients(t *testing.T) {
 	var bounds []float64
 	for octave := leastBound; octave <= lastBound; octave++ {

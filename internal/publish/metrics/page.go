@@ -55,7 +55,7 @@ func (p *page) of(s Selector) *kept {
 	return p.kept[slices.IndexFunc(p.kept, func(k *kept) bool { return k.selector.String() == s.String() })]
 }
 
-// read reads a page, of which it takes no more than the limit.
+// read reads a page, and no more of it than the limit.
 func (p *page) read(from io.Reader, most int64) error {
 	limited := &io.LimitedReader{R: from, N: most + 1}
 	lines := bufio.NewReaderSize(limited, longLine)

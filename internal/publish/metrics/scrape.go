@@ -24,7 +24,7 @@ import (
 	"gorun/internal/record/result"
 )
 
-// Selector selects series of an endpoint: those of a name that have the labels, whatever others they have.
+// Selector selects the series of an endpoint that have a name and these labels. They may have other labels too.
 type Selector struct {
 	Name   string
 	Labels map[string]string
@@ -119,7 +119,7 @@ func (s *Scrape) At() time.Time { return s.Sent.Add(s.Took() / 2) }
 // Took returns how long the endpoint took to answer.
 func (s *Scrape) Took() time.Duration { return s.Received.Sub(s.Sent) }
 
-// Series is what an endpoint has of a selector: the sum over its series.
+// Series is the sum of the series that a selector selects.
 type Series struct {
 	Value float64
 	Type  Type // a Counter, a Gauge, or not known
@@ -284,8 +284,8 @@ func (s Selector) String() string {
 // ErrRestarted is the error of a counter that went down.
 var ErrRestarted = errors.New("the counter went down: the program was restarted")
 
-// Rate returns how much a counter grew a second between two scrapes, or the mean of another series. It is read as of this type;
-// "": as of its own.
+// Rate returns how much a counter grew a second between two scrapes, or the mean of another series. It is read as a series of this
+// type; "": of its own type.
 func Rate(from, to *Scrape, of Selector, as Type) (float64, error) {
 	a, err := from.Find(of)
 	if err != nil {

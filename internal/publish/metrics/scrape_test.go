@@ -37,7 +37,7 @@ func TestParseSelector(t *testing.T) {
 	}
 }
 
-// pageOf is a page of metrics after n requests, of which half were fast.
+// pageOf is a page of metrics after n requests. Half of them were fast.
 func pageOf(n int) string {
 	return fmt.Sprintf(`# TYPE asked_total counter
 asked_total{code="200",path="/"} %d

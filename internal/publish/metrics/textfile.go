@@ -15,8 +15,8 @@ import (
 // node_exporter.
 const textfileEvery = 15 * time.Second
 
-// Textfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads those that
-// end in ".prom".
+// Textfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads files whose
+// names end in ".prom".
 type Textfile struct {
 	// Close writes the file for the last time, with the run's final figures, and returns the error of that write.
 	Close func() error

@@ -1,5 +1,5 @@
-// Package web serves pages over HTTP, so that no client can starve another or gorun, and so that no page of somebody else, shown by a
-// browser, can read them.
+// Package web serves pages over HTTP, so that no client can starve another or gorun, and no page of another site, shown by a browser, can
+// read them.
 package web
 
 import (
@@ -86,7 +86,7 @@ func IsName(text string) bool {
 }
 
 // Known answers only requests for a Host by which this machine is known: any IP address, localhost and these names, at any port. Any
-// other name is that of a page of somebody else, which a browser was made to believe to be here (DNS rebinding), so that the page may
+// other name belongs to another site, which has led a browser to this machine under its own name (DNS rebinding), so that its page could
 // read the answer. why is the text of the refusal.
 func Known(handler http.Handler, names []string, why string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -121,7 +121,7 @@ func (w *walk) fields(of reflect.Type, at []int, whole Column, prefix string) {
 	}
 }
 
-// has reports whether there is a column with this name. It copies none: the columns of all packages are made at each start.
+// has reports whether there is a column with this name. It copies no column, because the columns of all packages are made at each start.
 func (w *walk) has(name string) bool {
 	for i := range w.all {
 		if w.all[i].Name == name {

@@ -43,7 +43,7 @@ func TimeP() List {
 	})
 }
 
-// Signals are what was counted of a sample's disturbances. They are not of the experiment's figures: in CSV, they come last.
+// Signals are what was counted of a sample's disturbances. They do not belong to the experiment's figures: in CSV, they come last.
 var Signals = of(Column{}, func(s *result.Sample) *result.Signals { return &s.Quality.Signals })
 
 // Faults count page faults.

@@ -42,7 +42,8 @@ var conditions = []condition{
 	{"boot", func(r *Run) string { return r.Host.BootID }},
 }
 
-// Identity is what no two runs share. The copies of a run have it, as does a copy that was made before the run ended or was resumed.
+// Identity is what no two runs share. Journals of the same run have the same identity, also if one was copied before the run ended or was
+// resumed.
 type Identity struct {
 	Experiment, Hostname, Boot, Started string
 	Seed                                uint64
@@ -53,8 +54,8 @@ func (r *Run) Identity() Identity {
 	return Identity{r.Experiment, r.Host.Hostname, r.Host.BootID, r.Started, r.Seed}
 }
 
-// Once returns, for each of several runs, the index of the one that counts: of copies of a run, that with the most samples, and of these
-// a complete one.
+// Once returns, for each of several journals, the index of the one that counts. Of the journals of one run, that is the one with the most
+// samples, and among equals a complete one.
 func Once(runs []*Run) []int {
 	counts := map[Identity]int{}
 	for i, run := range runs {
@@ -91,8 +92,8 @@ const migrationCost = "migration-cost"
 // unknown is the value of a condition that is not known.
 const unknown = "not known"
 
-// ConditionsOf returns the conditions of a run by name. One that is not known has a value that says so; one that is not known
-// because reading it needs a privilege is absent.
+// ConditionsOf returns the conditions of a run by name. A condition that is not known has a value that says so. It is absent if
+// reading it needs a privilege.
 func ConditionsOf(r *Run) map[string]string {
 	values := map[string]string{}
 	for _, c := range conditions {

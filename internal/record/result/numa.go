@@ -16,7 +16,7 @@ type NumaRow struct {
 	ScanDelay     float64 `json:"scan_delay_seconds,omitempty" figure:"s,key=scan_delay" is:"The CPU time before NUMA balancing's first scan, and between scans, if the row sets it."`
 	MigrationCost float64 `json:"migration_cost_seconds,omitempty" figure:"s,key=migration_cost" is:"The time after which the scheduler assumes that a thread's caches are cold, if the row sets it."`
 	Unsupported   string  `json:"unsupported,omitempty" figure:",verbose" is:"Why the row cannot be measured here."`
-	NoEffect      string  `json:"no_effect,omitempty" figure:",verbose" is:"Why the kernel ignores a part of the row's setting."`
+	NoEffect      string  `json:"no_effect,omitempty" figure:",verbose" is:"Why the kernel ignores a part of what the row sets."`
 }
 
 // Cache is a data cache that a CPU reaches.

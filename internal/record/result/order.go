@@ -10,8 +10,8 @@ import (
 
 // Grouped returns the largest groups of cells that are not told apart, the best first. Two cells are told apart if a verdict claims a
 // difference between them, or if the intervals of their ratios to the baseline, which itself has 1, do not overlap: all intervals and
-// verdicts hold together with the run's certainty. A cell can be in several groups: it may be told apart from neither of two
-// cells that differ. One that could not be judged, or of which nothing is known yet, is in none. There are no groups if all cells
+// verdicts hold together with the run's certainty. A cell can be in several groups: two cells may be
+// told apart from each other and not from a third. A cell is in no group if it could not be judged, or if nothing is known of it yet. There are no groups if all cells
 // would be in one, if there are only two cells, or if there would be more groups than cells.
 func (r *Run) Grouped() [][]int {
 	var known []interval
@@ -66,7 +66,7 @@ type interval struct {
 // before the next one begins.
 func overlapping(intervals []interval) (groups [][]int) {
 	byStart := slices.SortedStableFunc(slices.Values(intervals), func(a, b interval) int { return cmp.Compare(a.lo, b.lo) })
-	var open []interval // those that overlap, by their start
+	var open []interval // the intervals that overlap, by their start
 	grown := false      // since the last group
 	add := func() {
 		if grown {

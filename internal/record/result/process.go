@@ -12,7 +12,7 @@ type PairRow struct {
 // PeakRSS is the peak resident memory of the processes of a command.
 type PeakRSS struct {
 	MaxRSSBytes      *uint64 `json:"max_rss_bytes" figure:"B,lower,bench=peak-RSS-bytes" label:"peak memory" is:"The greatest resident memory of any of its processes; absent where it is not above max_rss_floor_bytes."`
-	MaxRSSFloorBytes uint64  `json:"max_rss_floor_bytes" figure:"B,hidden,csv=0" is:"The memory of each process at its start, as a copy of gorun: a lower bound of max_rss_bytes."` // a lead of the struct is for the peak
+	MaxRSSFloorBytes uint64  `json:"max_rss_floor_bytes" figure:"B,hidden,csv=0" is:"The memory of each process at its start, when it is still gorun: a lower bound of max_rss_bytes."` // a lead of the struct is for the peak
 }
 
 // Has reports whether a column is known: the peak is not, if it is not above the floor.
@@ -23,14 +23,14 @@ func (p *PeakRSS) Has(column string) bool {
 // Dedicated lists what was moved off a CPU for a command, or would be, and what was left there.
 type Dedicated struct {
 	CPU        int      `json:"cpu" is:"The CPU that the threads of other processes were moved off."`
-	Processes  int      `json:"processes" figure:"count" is:"The processes of which threads were moved off that CPU."`
+	Processes  int      `json:"processes" figure:"count" is:"The processes whose threads were moved off that CPU."`
 	Threads    int      `json:"threads" figure:"count" is:"The threads that were moved off that CPU."`
 	Interrupts int      `json:"interrupts" figure:"count" is:"The interrupts that were moved off that CPU."`
 	Changed    int      `json:"changed" figure:"count" is:"The moved threads to which another program gave other CPUs meanwhile."`
 	Left       []LeftOn `json:"left"`
 }
 
-// LeftOn are threads or interrupts that were left on a CPU for the same reason.
+// LeftOn holds the threads or interrupts that were left on a CPU for the same reason.
 type LeftOn struct {
 	What  string   `json:"what"` // thread, kernel thread, interrupt
 	Why   string   `json:"why"`

@@ -81,7 +81,7 @@ type Host struct {
 	MigrationCost string   `json:"migration_cost_ns,omitempty" label:"migration cost of the scheduler, ns"` // of the scheduler; absent: not known
 	BootID        string   `json:"boot_id,omitempty" label:"boot"`
 	CommandLine   string   `json:"kernel_command_line,omitempty"`
-	Topology      string   `json:"topology,omitempty" label:"-"` // a hash of which CPUs share what
+	Topology      string   `json:"topology,omitempty" label:"-"` // a hash of what CPUs share
 	SMT           string   `json:"smt,omitempty" label:"SMT"`
 	Turbo         string   `json:"turbo,omitempty"`
 	Mitigations   string   `json:"mitigations,omitempty" label:"-"`                                 // a hash of the kernel's list
@@ -113,7 +113,7 @@ type Sample struct {
 	Placement     Placement         `json:"placement"`
 	Quality       Quality           `json:"quality"`
 	Files         []File            `json:"files,omitempty"`   // that have changed since the sample before, while the run was stopped
-	Buckets       map[string]Bucket `json:"buckets,omitempty"` // by column, of figures of which only the bucket of a histogram is known
+	Buckets       map[string]Bucket `json:"buckets,omitempty"` // by column, where only the bucket of a histogram is known of a figure
 	Doubts        []Doubt           `json:"-"`                 // the experiment's own, for the grade of its quality
 	Partial       bool              `json:"partial,omitempty"` // cut short; not summarised
 

@@ -40,7 +40,7 @@ func (t *Table) Has(title string) bool {
 type Column struct {
 	Title string
 	Rank  int  // 0: it is always shown; where there is no room for the others, the highest rank goes first
-	Label bool // it is one of those that tell the rows apart; where they do not fit, the rows' names stand for them
+	Label bool // it tells the rows apart; where such columns do not fit, the rows' names stand for them
 	Apart bool // its times have a unit each
 }
 
@@ -63,7 +63,7 @@ type (
 		X    float64
 		Unit column.Unit
 	}
-	// Spread is the median of a figure and the range that it is of.
+	// Spread is the median of a figure, and the range of the figure.
 	Spread struct {
 		Median, Least, Most float64
 		Unit                column.Unit
