@@ -1,5 +1,5 @@
-// Package hint adds hints to errors: a sentence that says what to do, shown separately from the error. Any error with a
-// method Hint() string has a hint.
+// Package hint makes what people read about errors. A hint is a sentence that says what to do, shown separately from the
+// error: any error with a method Hint() string has one. Errors of wrong use are marked, and texts from outside are escaped.
 package hint
 
 import (

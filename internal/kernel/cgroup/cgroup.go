@@ -1,5 +1,6 @@
-// Package cgroup reads what the control groups of this process allow it: CPUs, CPU time, threads and memory; in version
-// 1, version 2 and hybrid setups (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
+// Package cgroup reads control groups: what the groups of a process allow it (CPUs, CPU time, threads and memory), what has put it
+// there, and the processes and the CPU time of any group; in version 1, version 2 and hybrid setups
+// (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
 //
 // Every function takes an fs.FS rooted at /. The limits of ancestors apply too, so each function reads all groups from
 // the process's own to the top of the mounted hierarchy; in a container, ancestors and their limits may be hidden. A

@@ -1,5 +1,5 @@
-// Package linux wraps the kernel interfaces that placement needs: the CPU and thread of the caller, affinity, nice,
-// scheduling policy, memory, the usage of a process, and the limits on its number of threads.
+// Package linux wraps the system calls and the files of /proc that gorun needs: the CPUs, nice value, policy and memory of
+// threads, the processes that descend from another one, usage, limits, clocks, locks of files, and NUMA balancing.
 //
 // A thread is identified by its TID; TID 0 is the calling thread, which changes unless the goroutine is locked to it
 // (runtime.LockOSThread). A refusal by the kernel is an *Error, with a remedy if one is known.

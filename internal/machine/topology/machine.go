@@ -1,5 +1,6 @@
 // Package topology describes a machine as the kernel does: its CPUs, and which of them share a core, a last-level
-// cache (LLC), a memory node and a package. It reads /sys through an fs.FS, which may be a captured machine.
+// cache (LLC), a memory node and a package, and which are near a device. Selectors name CPUs by that. It reads /sys through
+// an fs.FS, which may be a captured machine.
 package topology
 
 import (

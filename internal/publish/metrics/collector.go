@@ -1,5 +1,6 @@
 // Package metrics exports a run to Prometheus: over HTTP during the run and for a while after it, or as a file for
-// node_exporter's textfile collector. It is the only package that knows the Prometheus client; callers pass a function that reads the run.
+// node_exporter's textfile collector. It also reads the endpoints that other programs serve, for their figures. It is the
+// only package that knows the Prometheus client; callers pass a function that reads the run.
 //
 // Names follow https://prometheus.io/docs/practices/naming and pass promlint. Labels are bounded for any number of
 // workers and cells: "cpu" by the CPUs of the run, "cell" by MaxCells, the others by their possible values.

@@ -1,5 +1,5 @@
 // Package column describes the figures of a sample: their names, units and meanings, and how to get them. All formats,
-// the report, the judge and the metrics read figures through columns, never by a JSON name.
+// the report, comparisons and the metrics read figures through columns, never by a JSON name.
 package column
 
 import (

@@ -1,3 +1,5 @@
+// Package measure measures a sample: its times, and what disturbed it. A Watcher reads the counters of the kernel before and after the
+// work, and from them the sample gets its grade. It also describes the host of a run.
 package measure
 
 import (

@@ -1,3 +1,5 @@
+// Package numa is `gorun numa`: it measures the distance between a process and its memory. A probe accesses memory, in a new process for each
+// sample, while a load keeps all CPUs busy. A row says where the probe and its memory are, and what NUMA balancing may do.
 package numa
 
 import (
