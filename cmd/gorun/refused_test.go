@@ -69,7 +69,7 @@ var refusals = [...]struct{ line, says string }{
 	{`pair zero 0 MACHINE`, `CPU A zero: "zero" does not select CPUs…write CPU numbers and ranges (0-3,8) or all, node:N, llc:N…`},
 	{`pair 0 60000 MACHINE`, `CPU B 60000: CPU 60000 is not present…the CPUs that can be chosen are 0-7`},
 	{`pair 0 one-per-core MACHINE`, `CPU B one-per-core: these are 4 CPUs…name one of them`},
-	{`pair 0 1 --cpus 1 MACHINE`, `CPU A 0: CPU 0 is not among those of --cpus…the CPUs that can be chosen are 1`},
+	{`pair 0 1 --cpus 1 MACHINE`, `CPU A 0: CPU 0 is not in --cpus…the CPUs that can be chosen are 1`},
 	{`pair 0 1 --cpus 0 --dry-run --sysroot qemu-offline`, `CPU B 1: CPU 1 is offline…the CPUs that can be chosen are 0`},
 	{`pair 0 0 0 MACHINE`, `LOOPS 0: it is not a whole number from 1 on…without it each process makes 500000`},
 	{`pair 0 0 many MACHINE`, `LOOPS many: it is not a whole number from 1 on…without it each process makes 500000`},

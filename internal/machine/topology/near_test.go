@@ -17,7 +17,7 @@ import (
 )
 
 func TestSelectNearAndFar(t *testing.T) {
-	m := hosts.Machine(t, "devices") // nodes 0-3, of which 0-1 and 2-3 share a package; CPUs 2n, 2n+1, 2n+8 and 2n+9
+	m := hosts.Machine(t, "devices") // nodes 0-3; 0-1 and 2-3 share a package each; CPUs 2n, 2n+1, 2n+8 and 2n+9
 	for _, c := range []struct {
 		list string
 		want []int
@@ -80,7 +80,7 @@ func TestSelectNearAndFarErrors(t *testing.T) {
 	}
 	m := hosts.Machine(t, "devices")
 	_, err := m.Select("near:ens5", cpuset.Of(0, 1))
-	require.EqualError(t, err, "near:ens5: CPUs 6-7,14-15 are not among those of --cpus")
+	require.EqualError(t, err, "near:ens5: CPUs 6-7,14-15 are not in --cpus")
 }
 
 // withCard returns a machine with these CPUs on its nodes, the card eth0 on one of them, and a drive with two paths.
@@ -130,7 +130,7 @@ func TestSelectNodes(t *testing.T) {
 	for _, c := range []struct{ host, list, possible, want, hint string }{
 		{"devices", "near:ens5", "0-3", "3", ""},
 		{"devices", "far:ens5", "0-3", "0-1", ""},
-		{"devices", "far:ens5", "2-3", "2", ""}, // the farthest of those that will do
+		{"devices", "far:ens5", "2-3", "2", ""}, // the farthest that will do
 		{"devices", "near:ens5, near:nvme0", "0-3", "0,3", ""},
 		{"devices", "1,far:sda", "0-3", "0-1", ""},
 		{"qemu-numa2", "1,0,1", "0-1", "0-1", ""},

@@ -42,8 +42,8 @@ func (r *reader) readNodes(online []*CPU) []Node {
 }
 
 // readKinds sets Kind and NormalMemory from the kernel's lists of nodes
-// (Documentation/ABI/stable/sysfs-devices-node): those with normal memory, with high memory on 32 bits, and since
-// Linux 3.8 those with any. A node's own meminfo takes precedence over the lists.
+// (Documentation/ABI/stable/sysfs-devices-node): nodes with normal memory, with high memory on 32 bits, and
+// since Linux 3.8 with any. A node's own meminfo takes precedence over the lists.
 func (r *reader) readKinds(nodes []Node) {
 	normal := r.readOptionalNodes("has_normal_memory")
 	memory := cmp.Or(r.readOptionalNodes("has_memory"), r.readOptionalNodes("has_high_memory"), normal)

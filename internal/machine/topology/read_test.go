@@ -91,7 +91,7 @@ func TestKindsAndClasses(t *testing.T) {
 		{what: "three kinds", capacity: []int{250, 250, 250, 250, 620, 620, 620, 1024}, want: "P 7, P 4-6, E 0-3"},
 		{what: "the fastest come first", capacity: []int{1024, 620, 250}, want: "P 0, P 1, E 2"},
 		{what: "four kinds", capacity: []int{160, 498, 871, 1024}, want: "P 3, P 2, P 1, E 0"},
-		{what: "two kinds, of which one varies", capacity: []int{718, 731, 997, 1024}, want: "P 2-3, E 0-1"},
+		{what: "two kinds, one of them varies", capacity: []int{718, 731, 997, 1024}, want: "P 2-3, E 0-1"},
 		{what: "favoured cores are no kind", capacity: []int{1000, 1010, 1024}, want: " 0-2"},
 		{what: "a capacity is missing", capacity: []int{250, 0, 1024}, want: " 0-2"},
 		{what: "capacities decide before clocks", capacity: []int{446, 1024}, clock: []int{2400, 2000}, want: "P 1, E 0"},

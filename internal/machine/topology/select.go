@@ -202,7 +202,7 @@ func (m *Machine) whyOutside(outside cpuset.Set) (why string, masked bool) {
 		}
 	}
 	if reason == "" {
-		reason = "not among those of --cpus"
+		reason = "not in --cpus"
 	}
 	if len(same) == 1 {
 		return fmt.Sprintf("CPU %d is %s", same[0], reason), reason == outsideMask

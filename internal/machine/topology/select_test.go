@@ -81,7 +81,7 @@ func TestSelectErrors(t *testing.T) {
 
 	m := hosts.Machine(t, "container")
 	_, err := m.Select("3", cpuset.Of(2, 6))
-	require.EqualError(t, err, "CPU 3 is not among those of --cpus")
+	require.EqualError(t, err, "CPU 3 is not in --cpus")
 	_, err = m.Select("all", cpuset.Set{})
 	require.EqualError(t, err, `"all" selects none of the CPUs (none)`)
 	_, err = m.Select("share:1/2", cpuset.Set{})

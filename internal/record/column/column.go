@@ -52,7 +52,7 @@ type Column struct {
 	Label   string // in the table; "": the name, without its unit
 	Hidden  bool   // the table does not show it
 	Verbose bool   // the table shows it with --verbose
-	CSV     int    // place among the columns that come first in CSV; 0: it comes after those of every experiment, by name
+	CSV     int    // place among the columns that come first in CSV; 0: it comes later, by name
 	Key     string // in the names of benchmarks, which differ by it; "": it is not there
 	Bench   string // unit in a benchmark line; "": it is not there. Of a map, if set, the units are the keys
 	Rank    int    // place among the columns of a table of cells; 0: it is not one. Where there is no room, the highest goes first

@@ -23,7 +23,7 @@ import (
 // key. A nil pointer, "", and the zero value of a field with omitempty are absent; so is every figure for which F has a
 // method Has(column string) bool that returns false.
 //
-// The fields of an embedded struct are treated as those of F. The fields of any other struct are too, but their names
+// The fields of an embedded struct are treated as fields of F. The fields of any other struct are too, but their names
 // begin with the name of the struct and "_", or with the struct's tag prefix:"…". The attributes of a struct apply to all
 // of its fields that do not have their own, and its meaning replaces %s in theirs. Of two fields with the same name, the
 // first has the column.

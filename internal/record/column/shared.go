@@ -6,7 +6,7 @@ import (
 	"gorun/internal/record/result"
 )
 
-// times are those of a sample.
+// times are the times of a sample.
 type times struct {
 	Wall   *float64 `json:"seconds" figure:"s,lower,bench=ns/op" label:"wall" is:"The wall time of the sample."`
 	CPU    *float64 `json:"cpu_seconds" figure:"s,lower,hidden" label:"CPU time" is:"The CPU time of all threads, in user mode and in the kernel."`

@@ -67,7 +67,7 @@ func TestDifferences(t *testing.T) {
 	assert.Equal(t, []Difference{{What: "migration-cost", A: "500000", B: "1"}}, Differences(known(), other))
 }
 
-// Every field of the tool and the host is a condition, except those that do not affect time or follow from another.
+// Every field of the tool and the host is a condition, unless it does not affect time or follows from another.
 func TestConditionsLeaveNothingOut(t *testing.T) {
 	implied := map[string]bool{
 		"Name": true, "OS": true, "MemoryBytes": true, // of the machine
@@ -101,7 +101,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Of copies of a run, that with the most samples counts, and of these a complete one; what is told apart is another run.
+// Of several journals of a run, the one with the most samples counts, and among equals a complete one.
 func TestOnce(t *testing.T) {
 	of := func(samples int, partial bool, changes ...func(*Run)) *Run {
 		r := known()
@@ -116,7 +116,7 @@ func TestOnce(t *testing.T) {
 		want []int
 	}{
 		"none":                {nil, []int{}},
-		"copies":              {[]*Run{of(2, false), of(2, false), of(2, false)}, []int{0, 0, 0}},
+		"several journals":    {[]*Run{of(2, false), of(2, false), of(2, false)}, []int{0, 0, 0}},
 		"resumed":             {[]*Run{of(1, true), of(2, false), of(1, true)}, []int{1, 1, 1}},
 		"a complete one":      {[]*Run{of(2, true), of(2, false)}, []int{1, 1}},
 		"the first complete":  {[]*Run{of(2, false), of(2, true)}, []int{0, 0}},

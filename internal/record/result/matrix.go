@@ -327,7 +327,7 @@ type Comparison struct {
 	Forced      bool              `json:"forced"`      // in spite of unintended differences
 	Unmeant     []string          `json:"unmeant,omitempty"`
 	Cells       []ComparedCell    `json:"cells"`
-	Units       map[string]string `json:"units,omitempty"` // of a program's own figures, by column: those of the first run
+	Units       map[string]string `json:"units,omitempty"` // of a program's own figures, by column, as in the first run
 	Gate        *Gate             `json:"gate,omitempty"`
 	OnlyA       []string          `json:"only_a"` // cells without a partner
 	OnlyB       []string          `json:"only_b"`

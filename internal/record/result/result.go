@@ -34,7 +34,7 @@ type Run struct {
 	Caches     []Cache           `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
 	NumaRows   []NumaRow         `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
 	Samples    []Sample          `json:"samples"`
-	Units      map[string]string `json:"units,omitempty"`   // in which a program's own figures are judged and shown, by column: those of the first sample
+	Units      map[string]string `json:"units,omitempty"`   // in which a program's own figures are judged and shown, by column, as in the first sample
 	Warmups    []Sample          `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary          `json:"summary,omitempty"`
 	Findings   []Finding         `json:"findings"` // what limited the run, in words
@@ -117,7 +117,7 @@ type Sample struct {
 	Doubts        []Doubt           `json:"-"`                 // the experiment's own, for the grade of its quality
 	Partial       bool              `json:"partial,omitempty"` // cut short; not summarised
 
-	Factors map[string]float64 `json:"-"` // from these units to those of the run, by column, where they differ
+	Factors map[string]float64 `json:"-"` // from these units to the run's, by column, where they differ
 }
 
 // Bucket is the bucket of a histogram in which a figure lies. Where in it is not known.

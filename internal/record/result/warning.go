@@ -22,7 +22,7 @@ func OddMachine(messages []string) []Warning {
 	return warnings
 }
 
-// OneEach joins the warnings of one kind: those with the same code and hint, and the same words up to a colon.
+// OneEach joins the warnings of one kind: they have the same code and hint, and the same words up to a colon.
 func OneEach(warnings []Warning) (kinds []Warning) {
 	for _, w := range warnings {
 		what, which, found := strings.Cut(w.Message, ": ")

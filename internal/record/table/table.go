@@ -96,7 +96,7 @@ type Builder[T any] struct {
 	table  Table
 }
 
-// With adds a column, each of whose times has a unit of its own. One without any value is left out.
+// With adds a column whose times have a unit each. A column without any value is left out.
 func (b *Builder[T]) With(title string, of func(T) Value) *Builder[T] {
 	known := false
 	values := make([]Value, len(b.things))
@@ -177,7 +177,7 @@ type Shown struct {
 	Words Phrases
 }
 
-// Sheet returns the table as people read it: times that are compared, which are those of a column, have one unit.
+// Sheet returns the table as people read it. Times are compared within a column, and have one unit there.
 func (t *Table) Sheet() Sheet {
 	sheet := Sheet{Rows: make([][]Shown, len(t.Rows))}
 	for n, c := range t.Columns {
@@ -212,7 +212,7 @@ func (t *Table) Sheet() Sheet {
 	return sheet
 }
 
-// times returns those of a column.
+// times returns the times of a column.
 func (t *Table) times(n int) (times []float64) {
 	for _, row := range t.Rows {
 		if s, is := numbers(row.Values[n]); is && s.Unit == column.Seconds {

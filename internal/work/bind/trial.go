@@ -14,7 +14,7 @@ import (
 type Cell struct {
 	Processes  int
 	Masks      []cpuset.Set // process i is bound to mask i mod n of these; unbound processes may use all of their CPUs
-	Given      bool         // the masks are those of --masks; otherwise each is one CPU
+	Given      bool         // the masks come from --masks; otherwise each is one CPU
 	Bound      bool
 	Checks     uint64 // of the current CPU, by each process
 	ArrayBytes uint64 // of the array of 64-bit words that each process then sums

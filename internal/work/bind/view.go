@@ -26,7 +26,7 @@ var shown = experiment.View{
 	Found: "Where the processes were",
 }
 
-// tables are those of any experiment; those of a run of its own say what is compared.
+// tables are the tables of any experiment. If the run is not a matrix, they say what is compared.
 func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
 	if run.Matrix != nil && run.Matrix.Order.Design == result.Pairs && len(tables) > 0 {

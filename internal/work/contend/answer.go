@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// manyAnswers is the maximum number of operations that the answer names, those with the largest factors first.
+	// manyAnswers is the maximum number of operations that the answer names. The largest factors come first.
 	manyAnswers = 4
 	// fullOverlap is the part of the time in which all threads of a row with a fixed count must have run: below it, the row
 	// is mostly about threads that ran alone.

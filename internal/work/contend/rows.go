@@ -176,7 +176,7 @@ const (
 // ofFirstCPU stands for the node of each row's first CPU.
 const ofFirstCPU = -1
 
-// parseMemNodes returns the nodes for the memory: those of a list ("0-1,3"), "all" nodes with memory, or "local". The empty text is the
+// parseMemNodes returns the nodes for the memory: the nodes of a list ("0-1,3"), "all" nodes with memory, or "local". The empty text is the
 // first node with memory. The nodes are those of the run.
 func parseMemNodes(text string, m *topology.Machine, nodes []NodeCPUs) ([]int, error) {
 	switch text {

@@ -68,7 +68,7 @@ func (r *measuredRow) together() (share float64, known bool) {
 	return spread.Median, known && r.Mode == ByCount && r.CPUs > 1
 }
 
-// tables are those of any experiment, with notes on how the figures were measured.
+// tables are the tables of any experiment, with notes on how the figures were measured.
 func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
 	rows := measuredRows(run.Samples)

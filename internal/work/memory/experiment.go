@@ -87,8 +87,8 @@ type Options struct {
 // Defaults are the options of a run that asks for no others.
 var Defaults = Options{Pages: linux.PagesTHP.String(), Time: 200 * time.Millisecond, Accesses: 1 << 20}
 
-// Complete returns a cell with what all share. cpus are those whose caches do not hold the arrays. Local memory is that of the nearest
-// node, unless the CPUs are on several nodes.
+// Complete returns a cell with the options, which all cells share. The arrays do not fit into the caches of cpus. Local memory is that of the
+// nearest node, unless the CPUs are on several nodes.
 func (o Options) Complete(m experiment.Machine, c Cell, cpus cpuset.Set) Cell {
 	if c.MemNode == Local && m.NodesWith(cpus).Len() < 2 {
 		c.MemNode = nearest(m, m.NodeOf(cpus.First()))

@@ -58,7 +58,7 @@ type Cell struct {
 	Seed       uint64        `json:"seed"`
 }
 
-// flags are those of `gorun migrate`.
+// flags are the flags of `gorun migrate`.
 type flags struct {
 	relation   string
 	relations  []topology.Relation // of it, in its order
@@ -141,7 +141,7 @@ func parseTimes(text string) ([]time.Duration, error) {
 	})
 }
 
-// pairs returns a pair for each relation of --relation; with all, also those that no two CPUs are.
+// pairs returns a pair for each relation of --relation; with all, also for relations that no two CPUs have.
 func (f *flags) pairs(m experiment.Machine) (pairs []topology.CPUPair, err error) {
 	has := m.PerRelation(m.CPUs)
 	for _, r := range f.relations {

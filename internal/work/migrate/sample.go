@@ -17,7 +17,7 @@ import (
 	"gorun/internal/sample/measure"
 )
 
-// Figures are those of a sample. The parts of a move's cost are medians over its moves.
+// Figures are the figures of a sample. The parts of a move's cost are medians over its moves.
 type Figures struct {
 	Relation   string  `json:"relation" figure:",csv=1,key=relation" is:"What the two CPUs share."`
 	CPUA       int     `json:"cpu_a" figure:",csv=2,key=a" is:"The CPU where the thread begins."`
@@ -140,7 +140,7 @@ func checkCPUs(s *result.Sample, r csrc.MigrateResult) {
 	}
 }
 
-// checkNodes reads back which nodes the memory is on: those asked for, and still those of the first touch.
+// checkNodes reads back whether the memory is on the node that was asked for, and has not moved since the first touch.
 func (c Cell) checkNodes(s *result.Sample, v *Figures, before, after map[int]int, unknown error) {
 	if unknown != nil {
 		if c.MemNode != nil && !errors.Is(unknown, errors.ErrUnsupported) { // a kernel without NUMA has one node

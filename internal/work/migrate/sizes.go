@@ -17,7 +17,7 @@ var usual = []uint64{16 << 10, 512 << 10, 64 << 20}
 // mostOfMemory is the part of the memory that there is room for which a working set by default takes at most.
 const mostOfMemory = 4
 
-// parseSizes reads --working-set; nil: those of the machine's caches.
+// parseSizes reads --working-set; nil: the sizes follow from the machine's caches.
 func parseSizes(text string) ([]uint64, error) {
 	if text == all {
 		return nil, nil
@@ -25,8 +25,8 @@ func parseSizes(text string) ([]uint64, error) {
 	return bytesize.ParseList(text)
 }
 
-// sizesOn returns those of --working-set, or those of the machine's caches, the smallest first. By default they are the two that a move
-// loses most of, and that can be judged within seconds: a core's own largest cache, and its share of the last one.
+// sizesOn returns the sizes of --working-set, or sizes for the machine's caches, the smallest first. By default there are two,
+// by a core's own largest cache and by its share of the last one: a move loses most of these, and they can be judged within seconds.
 func (f *flags) sizesOn(m experiment.Machine, r *experiment.Resolution[Cell]) []uint64 {
 	if len(f.sizes) > 0 {
 		return f.sizes

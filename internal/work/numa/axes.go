@@ -377,14 +377,14 @@ func needNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
 	w := result.Warning{Code: "few-nodes"}
 	switch {
 	case len(m.Nodes) < 2:
-		w.Message = "this machine has one node: of the RFC's rows, those with the memory on one node and the CPUs of " +
-			"another need more, and floating threads and memory cannot move between nodes"
+		w.Message = "this machine has one node: the RFC's rows with the memory on one node and the CPUs of another need " +
+			"more, and floating threads and memory cannot move between nodes"
 		w.Hint = "gorun topo shows the nodes"
 	case memory.Len() < 2:
-		w.Message = fmt.Sprintf("only node %s has memory: of the RFC's rows, those with the memory on another node need more", memory)
+		w.Message = fmt.Sprintf("only node %s has memory: the RFC's rows with the memory on another node need more", memory)
 	case running.Len() < 2:
-		w.Message = fmt.Sprintf("the run has CPUs on node %s only: of the RFC's rows, those with the CPUs of another node need "+
-			"more, and a probe that floats cannot move between nodes", running)
+		w.Message = fmt.Sprintf("the run has CPUs on node %s only: the RFC's rows with the CPUs of another node need more, "+
+			"and a probe that floats cannot move between nodes", running)
 		if more := m.NodesWith(m.Allowed()); more.Len() > 1 {
 			w.Hint = fmt.Sprintf("give it CPUs of nodes %s by --cpus", more)
 		}

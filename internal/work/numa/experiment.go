@@ -89,7 +89,7 @@ type flags struct {
 	set   *experiment.FlagSet
 }
 
-// presets are the tables of numa among those of gorun matrix.
+// presets are the presets of gorun matrix that are tables of numa.
 var presets = matrix.PresetsOf("numa")
 
 // The defaults make a sample of about a third of a second: 10 repetitions of some 20 ns an access, when it has settled.
@@ -112,7 +112,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.On("cpu", (*topology.Machine).CompleteNodes)
 	set.Choice(&f.preferredBy, "preferred-node-by", ByPrctl, "`how` a node is preferred: "+catalog.List(preferredWays[:]),
 		catalog.Completions(preferredWays[:]))
-	set.Choice(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; those of the RFC set NUMA balancing", catalog.Completions(presets))
+	set.Choice(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; the RFC's tables set NUMA balancing", catalog.Completions(presets))
 	set.Choice(&f.which, "rows", rowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
 			"some (one for each distance from the memory's node) or all", []string{rowsSome, rowsAll})
@@ -333,7 +333,7 @@ func (s *spec) SetSampling(to experiment.Sampling) {
 // MarshalJSON implements json.Marshaler.
 func (s *spec) MarshalJSON() ([]byte, error) { return json.Marshal(s.values) }
 
-// spec returns the requested values, without those of the samples.
+// spec returns the requested values, without what is asked of the samples.
 func (f *flags) spec(m experiment.Machine) *spec {
 	values := map[string]any{
 		"load": f.load, "accesses": f.accesses, "repetitions": f.repetitions, "preferred_node_by": f.preferredBy, "rows": f.which,

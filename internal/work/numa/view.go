@@ -113,7 +113,7 @@ func differing(rows []measuredRow) (differ [len(rowAxes)]bool) {
 	return differ
 }
 
-// tables are those of any experiment, with the times by the size of the buffer, the load and, below the first, why rows have no
+// tables are the tables of any experiment, with the times by the size of the buffer, the load and, below the first, why rows have no
 // figures. Rows that differ only in their buffers and access patterns get no verdicts.
 func tables(run *result.Run, shape view.Shape) (tables []table.Table) {
 	rows := withSamples(run)

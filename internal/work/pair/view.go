@@ -17,7 +17,7 @@ var shown = experiment.View{
 	Options: []string{"work", "loops", "array_bytes"},
 }
 
-// tables are those of any experiment, with what the processes do, and, of a single pair, the two processes and their intervals.
+// tables are the tables of any experiment, with what the processes do, and, of a single pair, the two processes and their intervals.
 func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
 	if len(run.Cells) > 0 || len(tables) == 0 {
