@@ -11,9 +11,9 @@ import (
 	"gorun/internal/base/catalog"
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
-	"gorun/internal/start/launch"
 )
 
 // Way is a way to give a program a setting. To add one, add its row to Ways.
@@ -37,7 +37,7 @@ func Find(name string) (Way, error) { return catalog.Find(Ways[:], "way", name) 
 
 // Setting is what a way applies.
 type Setting struct {
-	launch.CommandSetting
+	placement.Setting
 	Pod     *Pod     // how a pod gets the CPUs; nil: it cannot by itself
 	Running *Running // the program that is to get it; nil: one that is started with it
 }

@@ -13,7 +13,6 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
-	"gorun/internal/start/launch"
 )
 
 // A setting in gorun's words, and as each way applies it: "!" and what it cannot express follow the lines.
@@ -81,9 +80,10 @@ func TestWays(t *testing.T) {
 		}},
 	} {
 		t.Run(words, func(t *testing.T) {
-			s := launch.CommandSetting{Setting: c.setting, GOMAXPROCS: c.procs}
+			s := c.setting
+			s.GOMAXPROCS = c.procs
 			require.Equal(t, words, s.String())
-			l := Lines(Setting{CommandSetting: s})
+			l := Lines(Setting{Setting: s})
 			got := map[string]string{}
 			for _, w := range Ways {
 				text := strings.TrimPrefix(strings.Join(w.Lines(&l), " "), "[Service] ")
@@ -138,10 +138,10 @@ func TestRunning(t *testing.T) {
 		}},
 		{placement.Setting{}, Running{PID: 7}, nil},
 	} {
-		l := Lines(Setting{CommandSetting: launch.CommandSetting{Setting: c.setting}, Running: &c.program})
+		l := Lines(Setting{Setting: c.setting, Running: &c.program})
 		assert.Equal(t, c.want, l.Now)
 	}
-	l := Lines(Setting{CommandSetting: launch.CommandSetting{Setting: cpus}, Running: &Running{PID: 7, Unit: "db.service"}})
+	l := Lines(Setting{Setting: cpus, Running: &Running{PID: 7, Unit: "db.service"}})
 	table := Table(&l)
 	var got []string
 	for _, row := range table.Rows[:5] {
@@ -162,7 +162,7 @@ func TestPods(t *testing.T) {
 	assert.Empty(t, (*Pod)(nil).String())
 	assert.Equal(t, "cpu: 1 "+guaranteed, (&Pod{CPUs: 1}).String())
 	nice := 5
-	s := Setting{CommandSetting: launch.CommandSetting{Setting: placement.Setting{CPUs: cpuset.Of(0, 32), Nice: &nice}, GOMAXPROCS: 2}}
+	s := Setting{Setting: placement.Setting{CPUs: cpuset.Of(0, 32), Nice: &nice, GOMAXPROCS: 2}}
 	s.Pod = &Pod{CPUs: 2, Needs: "the option full-pcpus-only"}
 	l := Lines(s)
 	assert.Equal(t, "cpu: 2 "+guaranteed+" with the option full-pcpus-only", l.Kubernetes)
@@ -179,9 +179,9 @@ env:
 // All lines of a Go program.
 func TestGo(t *testing.T) {
 	nice, sched := -5, linux.Sched{Policy: linux.SchedIdle}
-	l := Lines(Setting{CommandSetting: launch.CommandSetting{GOMAXPROCS: 2, Setting: placement.Setting{
-		CPUs: cpuset.Of(0, 32), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice, Sched: &sched,
-	}}})
+	l := Lines(Setting{Setting: placement.Setting{
+		GOMAXPROCS: 2, CPUs: cpuset.Of(0, 32), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice, Sched: &sched,
+	}})
 	assert.Equal(t, `// First in main. Imports: log, os, runtime, golang.org/x/sys/unix, unsafe
 if os.Getenv("PLACED") == "" {
 	runtime.LockOSThread()
@@ -208,9 +208,9 @@ if os.Getenv("PLACED") == "" {
 	}
 	log.Fatal(unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), "PLACED=1", "GOMAXPROCS=2")))
 }`, strings.Join(l.Go, "\n"))
-	l = Lines(Setting{CommandSetting: launch.CommandSetting{GOMAXPROCS: 2}})
+	l = Lines(Setting{Setting: placement.Setting{GOMAXPROCS: 2}})
 	assert.Equal(t, []string{"runtime.GOMAXPROCS(2)"}, l.Go)
-	l = Lines(Setting{CommandSetting: launch.CommandSetting{Setting: placement.Setting{CPUs: cpuset.Of(1024)}}})
+	l = Lines(Setting{Setting: placement.Setting{CPUs: cpuset.Of(1024)}})
 	assert.Empty(t, l.Go)
 	assert.Equal(t, "unix.CPUSet has CPUs up to 1023", l.Lacks["go"])
 }

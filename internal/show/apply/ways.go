@@ -53,31 +53,15 @@ var Ways = [...]Way{
 const onlyGorun = "only gorun asks a kernel for a preferred node"
 
 func byGorun(s Setting) text {
-	words := []string{"gorun", "exec"}
-	add := func(flag, value string) {
-		if value != "" {
-			words = append(words, "--"+flag, value)
-		}
-	}
-	number := func(flag string, n *int) {
-		if n != nil {
-			add(flag, strconv.Itoa(*n))
-		}
-	}
-	add("cpus", s.CPUs.String())
-	add("mempolicy", s.MempolicyFlag())
-	number("preferred-node", s.PreferredNode)
-	number("nice", s.Nice)
-	if s.Sched != nil {
-		add("sched", s.Sched.String())
-	}
-	if s.GOMAXPROCS > 0 {
-		number("gomaxprocs", &s.GOMAXPROCS)
-	}
-	if len(words) == 2 {
+	flags := s.Flags()
+	if flags == nil {
 		return text{}
 	}
-	return text{lines: []string{strings.Join(words, " ") + " --"}}
+	line := "gorun exec"
+	for _, f := range flags {
+		line += " --" + f.Name + " " + f.Value
+	}
+	return text{lines: []string{line + " --"}}
 }
 
 // before returns the commands that set what CPUs and memory are not, before the words of taskset(1) or numactl(8).

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/show/apply"
@@ -293,9 +294,9 @@ func (p Placed) copied(n int) Placed {
 	if n == 0 {
 		return p
 	}
-	p.Copies = make([]launch.CommandSetting, n)
+	p.Copies = make([]placement.Setting, n)
 	for i := range p.Copies {
-		p.Copies[i] = p.CommandSetting
+		p.Copies[i] = p.Setting
 		if p.masks != nil {
 			p.Copies[i].CPUs = p.masks[i]
 		}
@@ -307,7 +308,7 @@ func (p Placed) copied(n int) Placed {
 	p.Lines = result.Lines{}
 	for _, g := range groups(p.masks) {
 		p.CPUs = p.CPUs.Union(g.cpus)
-		one := apply.Setting{CommandSetting: p.CommandSetting, Pod: p.pod}
+		one := apply.Setting{Setting: p.Setting, Pod: p.pod}
 		one.CPUs = g.cpus
 		p.Lines.Copies = append(p.Lines.Copies, result.CopyLines{Copies: g.copies.String(), Lines: apply.Lines(one)})
 	}

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
@@ -153,8 +154,8 @@ func TestCopiesOfACell(t *testing.T) {
 	of.Environ = []string{"A=1", "PORT=80{copy}"}
 	copies, err := files.copies(t.Context(), of, r.Cells[0].Do, true, launch.Command{})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"x", "a1b1", "{other}"}, copies[1].Argv)
-	assert.Equal(t, []string{"PORT=801"}, copies[1].Environ)
+	assert.Equal(t, launch.Texts{"x", "a1b1", "{other}"}, copies[1].Argv)
+	assert.Equal(t, launch.Texts{"PORT=801"}, copies[1].Environ)
 	assert.NotSame(t, copies[0].Stdin, copies[1].Stdin)
 }
 
@@ -265,7 +266,7 @@ func TestExecutionClosesFiles(t *testing.T) {
 	run(Cell{}) // starts the supervisor
 	before := open()
 	run(Cell{})
-	run(Cell{Copies: make([]launch.CommandSetting, 3)})
+	run(Cell{Copies: make([]placement.Setting, 3)})
 	assert.Equal(t, before, open())
 }
 

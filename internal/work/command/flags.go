@@ -218,7 +218,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && server == nil &&
 		counts == nil
 	if r.Silent && f.timeout == 0 && plain {
-		r.Exec = func(environ []string) error { return launch.Exec(s.CommandSetting, f.argv, environ) }
+		r.Exec = func(environ []string) error { return launch.Exec(s.Setting, f.argv, environ) }
 	}
 	return r, nil
 }
@@ -227,7 +227,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request, server *Server) experiment.Cell[Cell] {
 	return experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.CommandSetting,
+			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.Setting,
 			Copies: s.Copies, Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request, Server: server,

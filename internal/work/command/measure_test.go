@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
@@ -32,7 +33,7 @@ func TestSample(t *testing.T) {
 		"echo nothing":                      {0, `matches nothing in the output, which ends in "nothing"`},
 	} {
 		s, err := (&sampler{Environment: experiment.Environment{Self: self, Environ: os.Environ()}}).Sample(t.Context(), Cell{
-			Argv: []string{"sh", "-c", script}, Metrics: []Metric{rate}, Setting: launch.CommandSetting{GOMAXPROCS: 2},
+			Argv: []string{"sh", "-c", script}, Metrics: []Metric{rate}, Setting: placement.Setting{GOMAXPROCS: 2},
 		})
 		require.NoError(t, err)
 		if v, _ := result.Typed[Figures](&s); want.figure > 0 {

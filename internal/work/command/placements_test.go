@@ -15,7 +15,6 @@ import (
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
 	"gorun/internal/show/apply"
-	"gorun/internal/start/launch"
 )
 
 // listed formats placements, one per line.
@@ -64,7 +63,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 				setting := fmt.Sprint(p.Setting())
 				assert.False(t, names[p.Name] || settings[setting], "%s twice", p.Name)
 				names[p.Name], settings[setting] = true, true
-				if lines := apply.Lines(apply.Setting{CommandSetting: launch.CommandSetting{Setting: p.Setting()}}); p.Name != "unbound" {
+				if lines := apply.Lines(apply.Setting{Setting: p.Setting()}); p.Name != "unbound" {
 					assert.NotEmpty(t, lines.Numactl)
 					assert.NotEmpty(t, lines.Systemd)
 				}

@@ -12,9 +12,9 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/show/apply"
-	"gorun/internal/start/launch"
 )
 
 // Placing holds the flags of the setting in which a command is started.
@@ -52,10 +52,10 @@ func (p *Placing) Validate() error {
 
 // Placed is a setting that flags request on a machine.
 type Placed struct {
-	launch.CommandSetting
-	Lines  result.Lines            // ways to have it
-	Chosen string                  // which CPU it has and why, if one was chosen among others
-	Copies []launch.CommandSetting // of each copy; nil: the command is no copy
+	placement.Setting
+	Lines  result.Lines        // ways to have it
+	Chosen string              // which CPU it has and why, if one was chosen among others
+	Copies []placement.Setting // of each copy; nil: the command is no copy
 
 	masks []cpuset.Set
 	pod   *apply.Pod
@@ -77,14 +77,14 @@ func (p *Placing) Placed(m experiment.Machine) (s Placed, err error) {
 
 // placedIn returns the setting that the other flags request in a placement.
 func (p *Placing) placedIn(m experiment.Machine, of Placement) (s Placed, err error) {
-	s.CommandSetting = launch.CommandSetting{Setting: of.Setting(), GOMAXPROCS: p.gomaxprocs}
+	s.Setting = of.Setting()
 	if p.mempolicy != "" {
 		if s.Mempolicy, s.Nodes, err = parseMempolicy(m, p.mempolicy); err != nil {
 			return s, hint.Flag("mempolicy", p.mempolicy, err)
 		}
 	}
-	s.PreferredNode, s.Nice, s.Sched = p.preferred, p.nice, p.sched
-	s.Lines, s.Chosen = apply.Lines(apply.Setting{CommandSetting: s.CommandSetting, Pod: of.Pod}), of.Chosen
+	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = p.preferred, p.nice, p.sched, p.gomaxprocs
+	s.Lines, s.Chosen = apply.Lines(apply.Setting{Setting: s.Setting, Pod: of.Pod}), of.Chosen
 	s.masks, s.pod = of.Masks, of.Pod
 	return s, nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"gorun/internal/experiment"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
-	"gorun/internal/start/launch"
 	"gorun/internal/work/command"
 )
 
@@ -60,7 +60,7 @@ type Cell struct {
 	Procs     int // of -test.cpu; 0: it is not given
 	Repeats   int
 	Limit     time.Duration // of a piece; 0: none
-	Setting   launch.CommandSetting
+	Setting   placement.Setting
 }
 
 // Figures are those of one piece of a benchmark.
@@ -123,7 +123,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
 			Do: Cell{
 				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Layouts: f.source.layouts, Dir: binary.dir, Procs: b.procs,
-				Repeats: b.repeats, Limit: b.limit, Setting: s.CommandSetting,
+				Repeats: b.repeats, Limit: b.limit, Setting: s.Setting,
 				Arguments: f.source.Own,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &s.Lines, Chosen: s.Chosen, Repeats: b.repeats,

@@ -18,7 +18,6 @@ import (
 	"gorun/internal/place/subject"
 	"gorun/internal/record/result"
 	"gorun/internal/show/apply"
-	"gorun/internal/start/launch"
 	"gorun/internal/work/command"
 )
 
@@ -107,11 +106,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 		set.Pages = f.source.pages
 	}
-	s := launch.CommandSetting{Setting: placement.Setting{CPUs: set.CPUs, Nice: f.nice, Sched: f.sched}}
+	s := placement.Setting{CPUs: set.CPUs, Nice: f.nice, Sched: f.sched}
 	if !set.Nodes.Empty() {
 		s.Mempolicy, s.Nodes = linux.MempolicyBind, set.Nodes
 	}
-	lines := apply.Lines(apply.Setting{CommandSetting: s, Pod: of.Pod, Running: f.source.running()})
+	lines := apply.Lines(apply.Setting{Setting: s, Pod: of.Pod, Running: f.source.running()})
 	cell.Lines, cell.Chosen = &lines, of.Chosen
 	if !set.CPUs.Empty() {
 		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, set.CPUs.List())}
