@@ -23,11 +23,12 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/place/named"
+	"gorun/internal/place/placement"
 	"gorun/internal/place/subject"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
 	"gorun/internal/start/launch"
-	"gorun/internal/work/command"
 )
 
 func TestParseTime(t *testing.T) {
@@ -339,7 +340,7 @@ func TestIdleServer(t *testing.T) {
 		assert.EqualError(t, err, fmt.Sprintf("a is %v: only finite figures are compared", figure))
 	}
 	require.NoError(t, checkFigure(metric{text: "a"}, math.SmallestNonzeroFloat64))
-	one := subject.Setting{CPUs: cpuset.Of(0)}
+	one := subject.Setting{Setting: placement.Setting{CPUs: cpuset.Of(0)}}
 	nice := one
 	nice.Nice = new(5)
 	for _, c := range []struct {
@@ -347,9 +348,9 @@ func TestIdleServer(t *testing.T) {
 		of        subject.Setting
 		want      string
 	}{
-		{command.AsIs, subject.Setting{}, "as-is"}, {"one-cpu", one, "one-cpu"}, {"one-cpu", nice, "one-cpu, nice 5"}, {"", nice, "cpus 0, nice 5"},
+		{named.AsIs, subject.Setting{}, "as-is"}, {"one-cpu", one, "one-cpu"}, {"one-cpu", nice, "one-cpu, nice 5"}, {"", nice, "cpus 0, nice 5"},
 	} {
-		assert.Equal(t, c.want, named(c.placement, c.of))
+		assert.Equal(t, c.want, title(c.placement, c.of))
 	}
 	s := &sampler{cells: []Cell{{"as-is", subject.Setting{}}, {"one-cpu", one}, {"0", one}}}
 	assert.Equal(t, "one-cpu", s.nameOf(one))
