@@ -128,7 +128,7 @@ func (f *flags) scale(m experiment.Machine, counts []int) (r experiment.Resoluti
 
 // compared returns the figures that are judged: of copies, the CPU time of each in place of that of all.
 func (f *flags) compared() experiment.ComparedBy {
-	if f.copies == "" || f.metric != "" {
+	if f.copies == "" || f.Metric != "" {
 		return f.judged
 	}
 	return experiment.ComparedBy{

@@ -11,6 +11,7 @@ import (
 	"gorun/internal/machine/topology"
 	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
+	"gorun/internal/sample/printed"
 	"gorun/internal/start/launch"
 )
 
@@ -71,7 +72,7 @@ type Cell struct {
 	Setting    placement.Setting
 	Copies     []placement.Setting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
 	Timeout    time.Duration       // 0: none
-	Metrics    []Metric            // figures that the command prints
+	Metrics    []printed.Metric    // figures that the command prints
 	Migrations bool                // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU

@@ -19,6 +19,7 @@ import (
 	"gorun/internal/machine/topology"
 	"gorun/internal/place/named"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/printed"
 	"gorun/internal/show/apply"
 	"gorun/internal/start/launch"
 )
@@ -26,10 +27,9 @@ import (
 // flags are the flags of `gorun exec`.
 type flags struct {
 	experiment.Placing
+	experiment.Metrics
 	Serving
 	timeout    time.Duration
-	metric     string
-	better     string
 	stat       bool
 	placements string
 	dedicate   string
@@ -47,7 +47,7 @@ type flags struct {
 	argv    []string
 	missing error // no command was given
 	hooks   Hooks
-	metrics []Metric
+	metrics []printed.Metric
 	judged  experiment.ComparedBy
 }
 
@@ -60,8 +60,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.bind, "bind", "", "with --copies: copy i has mask i mod n of these `masks`: CPU lists, separated by spaces")
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
-	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable)")
-	set.Several(&f.better, "better", "the better `direction` of the metrics: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
+	f.Metrics.Register(set, "the command's own figure: a `regex` with one group, found in its output (repeatable)", "metrics")
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")
@@ -84,7 +83,6 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.On("device", (*topology.Machine).CompleteDevices)
 	set.Lists("placements", append([]string{named.Auto + "\tall that can matter here", "copies\tof --copies"}, named.Completions()...))
 	set.Lists("copies", []string{autoCopies})
-	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &f.timeout, "timeout", 0, math.MaxInt64)
 }
 
@@ -149,12 +147,23 @@ func (f *flags) Validate() error {
 	case f.shell && f.command+f.setup+f.prepare+f.conclude+f.cleanup == "":
 		return hint.Usage(hint.With(errors.New("--shell is for a command that is one text, and there is none"),
 			"--shell --command "+shell.Quote(shell.Join(f.argv))))
-	case f.metric != "" && f.output != "":
+	case f.Metric != "" && f.output != "":
 		return hint.Usagef("--metric and --output exclude each other: the figure is found in the output")
-	case f.metric == "" && f.better != "":
+	case f.Metric == "" && f.Better != "":
 		return hint.Usagef("--better needs --metric")
 	}
 	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.Serving.Validate(), f.split(), f.parseMetrics())
+}
+
+// parseMetrics reads --metric and --better.
+func (f *flags) parseMetrics() (err error) {
+	f.judged, err = f.Metrics.Parse(func(text string) (experiment.Judged, error) {
+		metric, err := printed.New(text)
+		f.metrics = append(f.metrics, metric)
+		name := printed.Name(text)
+		return experiment.Judged{Name: name, Label: cmp.Or(name, fmt.Sprintf("metric %d", len(f.metrics)))}, err
+	})
+	return hint.Usage(err)
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -197,7 +206,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Placement += ", others moved off"
 	}
 	spec := spec{
-		Command: f.argv, SettingFlags: experiment.FlagsOf(p.Setting), Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
+		Command: f.argv, SettingFlags: experiment.FlagsOf(p.Setting), Timeout: f.timeout.Seconds(), Metric: f.Metric, Better: f.Better,
 		Name: f.name, Copies: f.copies, Bind: f.bind, Hooks: f.hooks, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
 	}
 	if request != nil {
@@ -214,7 +223,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Compared = f.compared()
 	r.Warnings = f.withoutEffect(m)
-	r.Silent = !f.stat && f.metric == ""
+	r.Silent = !f.stat && f.Metric == ""
 	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && server == nil &&
 		counts == nil
 	if r.Silent && f.timeout == 0 && plain {
