@@ -103,7 +103,7 @@ var refusals = [...]struct{ line, says string }{
 	{`exec --placements auto --device eth9 MACHINE false`, `--device eth9: there is no device eth9…`},
 	{`exec --device ens5 false`, `--device adds to --placements auto, and there is none…name the placements: near-ens5, far-ens5`},
 	{`exec --placement one-cpu --mempolicy local false`, `--placement and --mempolicy exclude each other: a placement has its own`},
-	{`exec --metric '(x)' false`, `say which figure is better: --better higher, or --better lower`},
+	{`exec --metric '(x)' false`, `--metric (x): say which figure is better: --better higher, or --better lower`},
 	{`exec --better lower false`, `--better needs --metric`},
 	{`exec --samples 3 false`, `--samples is for comparing, and one command is run once…add --placements auto, or use gorun matr…`},
 	{`exec --gomaxprocs -1 false`, `--gomaxprocs -1: it cannot be negative`},

@@ -7,6 +7,7 @@ import (
 	"gorun/internal/base/units"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 )
 
@@ -17,6 +18,14 @@ const NoCPUs = "none"
 // another machine.
 func DescribeCPUs(m *topology.Machine, list []int) result.CPUs {
 	return result.CPUs{List: cpuset.FormatList(list), Count: cpuset.Of(list...).Len(), Relation: relation(m, list)}
+}
+
+// CellCPUs describes the CPUs of a setting, for a cell; nil: those that are inherited.
+func (m Machine) CellCPUs(s placement.Setting) map[string]result.CPUs {
+	if s.CPUs.Empty() {
+		return nil
+	}
+	return map[string]result.CPUs{"cpus": DescribeCPUs(m.Machine, s.CPUs.List())}
 }
 
 // relation returns "same-core" or another relation for two CPUs, "1 CPU" for one, and for more the numbers of CPUs,

@@ -9,7 +9,9 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/guard/dedicate"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
+	"gorun/internal/sample/printed"
 	"gorun/internal/start/launch"
 )
 
@@ -67,11 +69,11 @@ type Cell struct {
 	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
 	Output     string // where its output goes, by --output; "": the default
 	Exits      exits  // exit codes that are not failures
-	Setting    launch.CommandSetting
-	Copies     []launch.CommandSetting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
-	Timeout    time.Duration           // 0: none
-	Metrics    []Metric                // figures that the command prints
-	Migrations bool                    // count moves between CPUs
+	Setting    placement.Setting
+	Copies     []placement.Setting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
+	Timeout    time.Duration       // 0: none
+	Metrics    []printed.Metric    // figures that the command prints
+	Migrations bool                // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
 	Server   *Server           `json:",omitempty"` // nil: the command uses none
