@@ -61,7 +61,7 @@ func TestPlanOfItsOwnCommand(t *testing.T) {
 	plan := matrixPlan()
 	plan.Experiment = "live"
 	var out bytes.Buffer
-	require.NoError(t, Views{{Text: experiment.Text{Name: "live"}, View: &experiment.View{Own: true}}}.Plan(&out, plan, "table"))
+	require.NoError(t, Views{{Text: experiment.Text{Name: "live"}, Traits: experiment.Traits{View: &experiment.View{Own: true}}}}.Plan(&out, plan, "table"))
 	assert.True(t, strings.HasPrefix(out.String(), "Plan of gorun live (nothing was run)\n"), out.String())
 }
 

@@ -48,7 +48,7 @@ func TestCSVReadsBackExactly(t *testing.T) {
 		Note   string  `json:"note" figure:",csv=1" is:"A text."`
 		MHz    string  `json:"mhz" is:"A column that exists twice."`
 	}
-	views := Views{{Text: experiment.Text{Name: "primes"}, Columns: column.Of[figures]()}}
+	views := Views{{Text: experiment.Text{Name: "primes"}, Traits: experiment.Traits{Columns: column.Of[figures]()}}}
 	rapid.Check(t, func(t *rapid.T) {
 		run := plainRun()
 		s := &run.Samples[0]

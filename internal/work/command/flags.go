@@ -232,7 +232,9 @@ func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request, 
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request, Server: server,
 		},
-		Lines: &s.Lines, Chosen: s.Chosen, CPUs: s.Described(m),
+		Row: experiment.Row{
+			Lines: &s.Lines, Chosen: s.Chosen, CPUs: s.Described(m),
+		},
 	}
 }
 

@@ -49,7 +49,7 @@ func (fakeSampler) Close() error                                                
 // fake returns a measure of an experiment that samples in this way, and has the given CPUs as parts.
 func fake(name string, cpus []int, sample fakeSampler) (planned, experiment.Experiment) {
 	x := experiment.Define(experiment.Definition[fakeCell]{
-		Text: experiment.Text{Name: name}, Columns: column.Of[fakeFigures](),
+		Text: experiment.Text{Name: name}, Traits: experiment.Traits{Columns: column.Of[fakeFigures]()},
 		New: func() experiment.Flags[fakeCell] { return fakeFlags{} },
 		Open: func(experiment.Environment, []fakeCell) (experiment.Sampler[fakeCell], error) {
 			return sample, nil

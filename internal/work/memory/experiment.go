@@ -39,17 +39,19 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Example: "  gorun memory\n  gorun memory --op triad --stores nontemporal --on cpu,node\n  gorun memory --loaded --svg curve.svg",
 		Matrix:  "  gorun matrix memory --pages 4k,thp --op read --on node",
 	},
-	Sampling: experiment.Sampling{Samples: 3, Warmup: 1, Budget: 20},
-	Place:    experiment.Here,
-	Compared: perKiB.Name,
-	RowHint:  "give --op, --stores, --on and --mem one value each",
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{Samples: 3, Warmup: 1, Budget: 20},
+		Place:    experiment.Here,
+		Compared: perKiB.Name,
+		RowHint:  "give --op, --stores, --on and --mem one value each",
+		Columns:  columns,
+		View:     &shown,
+		Picture:  &experiment.Picture{Usage: "draw the latency over the bandwidth into this `file`, with --loaded", Draw: drawSVG},
+	},
+	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{}, nil
 	},
-	View:    &shown,
-	Picture: &experiment.Picture{Usage: "draw the latency over the bandwidth into this `file`, with --loaded", Draw: drawSVG},
 })
 
 // Cell holds the settings of one cell.
@@ -257,7 +259,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			return // from a node to itself
 		}
 		c.Buffer, c.Pages, c.Time, c.Accesses, c.Seed = f.bufferFor(m, cpus), f.pages, f.time, f.accesses, m.Seed
-		cell := experiment.Cell[Cell]{Do: c, Name: c.name(), Running: c.name(), Flags: c.flags(on)}
+		cell := experiment.Cell[Cell]{Do: c, Row: experiment.Row{Name: c.name(), Running: c.name(), Flags: c.flags(on)}}
 		cell.Command = append([]string{"memory", "--cpus=" + m.CPUs.String()}, given...)
 		for _, flag := range slices.Sorted(maps.Keys(cell.Flags)) {
 			cell.Command = append(cell.Command, "--"+flag+"="+cell.Flags[flag])

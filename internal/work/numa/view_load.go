@@ -14,10 +14,13 @@ import (
 
 // Load shows runs of `gorun numa --load-only`, whose experiment is named "load".
 var Load = experiment.Experiment{
-	Text: experiment.Text{Name: "load", Question: "How much of each CPU did the load take?"}, Columns: loadColumns,
-	View: &experiment.View{Options: []string{"load"}, Tables: func(run *result.Run, _ view.Shape) []table.Table {
-		return []table.Table{loadTable(run.Samples)}
-	}},
+	Text: experiment.Text{Name: "load", Question: "How much of each CPU did the load take?"},
+	Traits: experiment.Traits{
+		Columns: loadColumns,
+		View: &experiment.View{Options: []string{"load"}, Tables: func(run *result.Run, _ view.Shape) []table.Table {
+			return []table.Table{loadTable(run.Samples)}
+		}},
+	},
 }
 
 // loadTable has a row for each CPU with a load, over the good samples. Furthest off is the load that differs most from what was requested
