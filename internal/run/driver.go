@@ -73,7 +73,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 			return err
 		}
 	}
-	if d.passed {
+	if d.kind == onceRun {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if err := d.sample(ctx); err != nil {
@@ -92,7 +92,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 // the result.
 func (d *driver) settle(ctx context.Context) (err error) {
 	run := d.session.run
-	here := d.x.Place == experiment.Here && !d.fresh
+	here := d.x.Place == experiment.Here && !d.fresh()
 	if here {
 		restore, err := confine(d.cpus, d.machine.Allowed(), d.resources.GOMAXPROCS)
 		if err != nil {
@@ -112,7 +112,7 @@ func (d *driver) settle(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if d.fresh {
+	if d.fresh() {
 		return nil
 	}
 	var warnings []result.Warning
@@ -136,7 +136,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	d.state.plan(d.order.Extent(), d.before)
 	begun := d.env.Now()
 	took := func() float64 { return d.env.Now().Sub(begun).Seconds() }
-	if d.design && d.options.budgeted {
+	if d.kind == matrixRun && d.options.budgeted {
 		defer func() {
 			d.spent = took()
 			d.order.Spend(d.spent)
@@ -167,7 +167,7 @@ func (d *driver) prepare(ctx context.Context) error {
 
 // ready prepares the sampler for its first sample.
 func (d *driver) ready(ctx context.Context) error {
-	if d.fresh {
+	if d.fresh() {
 		return nil
 	}
 	warnings, err := d.taker.prepare(ctx)
@@ -181,7 +181,7 @@ func (d *driver) ready(ctx context.Context) error {
 // takeHere takes a sample of a cell in this process, after the warm-ups of the design.
 func (d *driver) takeHere(ctx context.Context, cell int) (sample result.Sample, err error) {
 	dropped := 0
-	if d.design {
+	if d.kind == matrixRun {
 		dropped = max(0, d.session.run.Matrix.Warmup)
 	}
 	for executed := 0; err == nil && executed <= dropped; executed++ {
@@ -232,7 +232,7 @@ func (d *driver) wholeOnly() bool {
 
 // warmUp executes the warm-ups that precede the first sample.
 func (d *driver) warmUp(ctx, cut context.Context) error {
-	if !d.wholeOnly() || d.design {
+	if !d.wholeOnly() || d.kind == matrixRun {
 		return nil
 	}
 	for range d.options.warmup {
@@ -260,7 +260,7 @@ func (d *driver) step(ctx, cut context.Context, slot result.Slot) error {
 		return errStopped // the sample in progress was cut short, and is useless
 	case errors.Is(err, errEndless):
 		return d.endless()
-	case experiment.IsOver(err), err != nil && d.passed:
+	case experiment.IsOver(err), err != nil && d.kind == onceRun:
 		return err // of the user's command that did not run, for example
 	case err != nil:
 		d.fault, sample = err, result.InvalidSample(err)
@@ -315,7 +315,7 @@ const mostPadding = 4096
 // The kernel aligns the stack to 16 bytes.
 func (d *driver) vary(slot result.Slot) {
 	of, ok := experiment.Part[experiment.Varied](d.taker.Sampler)
-	if !ok || !d.design {
+	if !ok || d.kind != matrixRun {
 		return
 	}
 	v := experiment.Variation{Round: slot.Round}
