@@ -48,17 +48,17 @@ func relation(m *topology.Machine, list []int) string {
 	return strings.Join(words, ", ")
 }
 
-// PairCell returns what the cell of a pair has by its CPUs. If no two CPUs are such a pair, that is all it has.
-func PairCell[C any](p topology.CPUPair) Cell[C] {
+// PairRow returns what the cell of a pair has by its CPUs. If no two CPUs are such a pair, that is all it has.
+func PairRow(p topology.CPUPair) Row {
 	relation := p.Relation.String()
 	if why := p.Unavailable(); why != "" {
-		return Cell[C]{Name: relation, Unavailable: why}
+		return Row{Name: relation, Unavailable: why}
 	}
 	cpus := result.CPUs{List: fmt.Sprintf("%d,%d", p.A, p.B), Count: 2, Relation: relation}
 	if p.A == p.B {
 		cpus.Count = 1
 	}
-	return Cell[C]{
+	return Row{
 		Name: relation, Flags: map[string]string{"pair": cpus.List, "relation": relation},
 		CPUs: map[string]result.CPUs{"pair": cpus}, Running: fmt.Sprintf("CPUs %d and %d", p.A, p.B),
 	}

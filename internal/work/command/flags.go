@@ -242,7 +242,9 @@ func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *de
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request, Server: server,
 		},
-		Lines: &lines, Chosen: p.Chosen, CPUs: m.CellCPUs(p.Setting),
+		Row: experiment.Row{
+			Lines: &lines, Chosen: p.Chosen, CPUs: m.CellCPUs(p.Setting),
+		},
 	}
 }
 

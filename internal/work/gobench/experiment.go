@@ -36,15 +36,17 @@ func Of(source *Source) experiment.Experiment {
 				"  gorun bench --base old.test new.test\n" +
 				"  gorun bench --vary gomaxprocs=1,2 ./internal/stats",
 		},
-		Place:    experiment.Started,
-		Compared: nsPerOp.Name,
-		Columns:  columns,
-		New:      func() experiment.Flags[Cell] { return &flags{source: source} },
+		Traits: experiment.Traits{
+			Place:    experiment.Started,
+			Compared: nsPerOp.Name,
+			Columns:  columns,
+			Second:   column.List{peakMemory},
+			View:     &shown,
+		},
+		New: func() experiment.Flags[Cell] { return &flags{source: source} },
 		Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 			return &sampler{Environment: s, cells: cells}, nil
 		},
-		Second: column.List{peakMemory},
-		View:   &shown,
 	})
 }
 
@@ -127,8 +129,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 				Repeats: b.repeats, Limit: b.limit, Setting: p.Setting,
 				Arguments: f.source.Own,
 			},
-			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Chosen: p.Chosen, Repeats: b.repeats,
-			Second: b.judged, By: b.by, CPUs: m.CellCPUs(p.Setting),
+			Row: experiment.Row{
+				Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Chosen: p.Chosen, Repeats: b.repeats,
+				Second: b.judged, By: b.by, CPUs: m.CellCPUs(p.Setting),
+			},
 		})
 	}
 	r.Placement = p.Setting.String()

@@ -40,13 +40,15 @@ func Of(source *Source) experiment.Experiment {
 				"      --metric app_requests_total --metric 'histogram_quantile(0.99, app_seconds)' --better higher,lower\n" +
 				"  gorun live --restore",
 		},
-		Place:   experiment.Lasting,
-		Columns: columns,
-		New:     func() experiment.Flags[Cell] { return &flags{source: source} },
+		Traits: experiment.Traits{
+			Place:   experiment.Lasting,
+			Columns: columns,
+			View:    &shown,
+		},
+		New: func() experiment.Flags[Cell] { return &flags{source: source} },
 		Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 			return newSampler(s, source, cells), nil
 		},
-		View: &shown,
 	})
 }
 

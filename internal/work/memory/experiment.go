@@ -41,18 +41,20 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun memory --latency --sizes 32KiB,1MiB,32MiB,1GiB --access random,chase",
 		Matrix: "  gorun matrix memory --pages 4k,thp --op read --on node",
 	},
-	Sampling: experiment.Sampling{Samples: 3, Warmup: 1, Budget: 20},
-	Place:    experiment.Here,
-	Compared: perKiB.Name,
-	RowHint:  "give --op, --stores, --on and --mem one value each",
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{Samples: 3, Warmup: 1, Budget: 20},
+		Place:    experiment.Here,
+		Compared: perKiB.Name,
+		RowHint:  "give --op, --stores, --on and --mem one value each",
+		Columns:  columns,
+		View:     &shown,
+		Picture: &experiment.Picture{
+			Usage: "draw into this `file`: with --loaded the latency over the bandwidth, with --latency over the size", Draw: drawSVG,
+		},
+	},
+	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{}, nil
-	},
-	View: &shown,
-	Picture: &experiment.Picture{
-		Usage: "draw into this `file`: with --loaded the latency over the bandwidth, with --latency over the size", Draw: drawSVG,
 	},
 })
 
@@ -322,7 +324,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if slices.ContainsFunc(r.Cells, func(has experiment.Cell[Cell]) bool { return has.Name == c.name() }) {
 			return // from a node to itself
 		}
-		cell := experiment.Cell[Cell]{Do: c, Name: c.name(), Running: c.name(), Flags: c.flags(on)}
+		cell := experiment.Cell[Cell]{Do: c, Row: experiment.Row{Name: c.name(), Running: c.name(), Flags: c.flags(on)}}
 		cell.Command = append([]string{"memory", "--cpus=" + m.CPUs.String()}, given...)
 		for _, flag := range slices.Sorted(maps.Keys(cell.Flags)) {
 			cell.Command = append(cell.Command, "--"+flag+"="+cell.Flags[flag])

@@ -36,28 +36,30 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun numa --mem 0,1,float --cpu 0,1,float --load 0\n" +
 			"  gorun numa --preset rfc-intel",
 	},
-	Sampling: experiment.Sampling{
-		Samples: 64, Warmup: 1, Budget: 60, Compares: true,
-		Usage: map[string]string{
-			"budget": "start only rounds of all rows that can end within this time; if given, it also cuts the\n" +
-				"current round (0: no limit)",
-			"precision": "width of the interval at which a row is sampled enough; given without\n" +
-				"--samples, rounds continue until all rows are, or the budget is used up",
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{
+			Samples: 64, Warmup: 1, Budget: 60, Compares: true,
+			Usage: map[string]string{
+				"budget": "start only rounds of all rows that can end within this time; if given, it also cuts the\n" +
+					"current round (0: no limit)",
+				"precision": "width of the interval at which a row is sampled enough; given without\n" +
+					"--samples, rounds continue until all rows are, or the budget is used up",
+			},
 		},
+		Place:       experiment.Started,
+		SharedFlags: []string{"blocks", "full", "rows", "preset", "preferred-node-by"},
+		RowHint:     "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
+		Compared:    perAccess.Name,
+		Columns:     columns,
+		Count:       count,
+		Picture: &experiment.Picture{
+			Usage: "draw the times by node into this `file`", Draw: writeSVG,
+		},
+		View: &shown,
 	},
-	Place:       experiment.Started,
-	SharedFlags: []string{"blocks", "full", "rows", "preset", "preferred-node-by"},
-	RowHint:     "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
-	Compared:    perAccess.Name,
-	Columns:     columns,
-	Count:       count,
-	New:         func() experiment.Flags[Cell] { return &flags{} },
-	Open:        open,
-	Explain:     explain,
-	Picture: &experiment.Picture{
-		Usage: "draw the times by node into this `file`", Draw: writeSVG,
-	},
-	View: &shown,
+	New:     func() experiment.Flags[Cell] { return &flags{} },
+	Open:    open,
+	Explain: explain,
 })
 
 // Cell holds the settings of one cell.
@@ -290,12 +292,15 @@ func (f *flags) cell(do Cell, given map[string]string, cpus result.CPUs) experim
 	}
 	given["row"] = strconv.Itoa(do.Row.Row)
 	return experiment.Cell[Cell]{
-		Do: do, Name: rowName(do.Row.Row), Running: rowName(do.Row.Row), Unavailable: do.Row.Unsupported,
-		Flags: given, CPUs: map[string]result.CPUs{"cpus": cpus},
-		Command: append(command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
-			"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
-			"--repetitions", strconv.Itoa(f.repetitions),
-			"--settle", time.Duration(do.Settle*float64(time.Second)).Round(time.Millisecond).String(), "--cpus", cpus.List),
+		Do: do,
+		Row: experiment.Row{
+			Name: rowName(do.Row.Row), Running: rowName(do.Row.Row), Unavailable: do.Row.Unsupported,
+			Flags: given, CPUs: map[string]result.CPUs{"cpus": cpus},
+			Command: append(command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
+				"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
+				"--repetitions", strconv.Itoa(f.repetitions),
+				"--settle", time.Duration(do.Settle*float64(time.Second)).Round(time.Millisecond).String(), "--cpus", cpus.List),
+		},
 	}
 }
 
