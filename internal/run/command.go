@@ -35,7 +35,7 @@ type Command struct {
 // New returns the command of an experiment, whose flags are in the set.
 func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 	set := experiment.NewFlagSet(x.Name)
-	c := &Command{command: command{env: e, x: x}, own: x.New()}
+	c := &Command{command: command{env: e, x: x, kind: plainRun}, own: x.New()}
 	c.own.Register(set)
 	set.Group(experiment.GroupOwn)
 	if x.Once == nil {
