@@ -137,7 +137,7 @@ test-impure: ## those of make test that depend on the machine, or on the user
 
 .PHONY: test-live
 test-live: ## tests with real processes, faults, kills and privileges; every command of the documents; installation (3 min)
-	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestLive' $(sort $(dir $(shell grep -rl '^func TestLive' --include='*_test.go' ./cmd ./csrc ./internal)))
+	GORUN_TEST=$@ $(RUN_TESTS) -p 1 -run '^TestLive' $(sort $(dir $(shell grep -rl '^func TestLive' --include='*_test.go' ./cmd ./csrc ./internal)))
 
 .PHONY: race
 race: ## the tests of make test under the race detector, where there is more than one goroutine
