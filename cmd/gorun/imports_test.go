@@ -13,9 +13,9 @@ import (
 )
 
 // withinWork has the packages of internal/work that may import another one of it: c2c begins its threads as contend does, a visit of
-// fleet takes samples of experiments, and gobench and live have the placements of command.
+// fleet takes samples of experiments, and live has the server of command.
 var withinWork = map[string][]string{
-	"c2c": {"contend"}, "fleet": {"c2c", "contend", "memory", "primes"}, "gobench": {"command"}, "live": {"command"},
+	"c2c": {"contend"}, "fleet": {"c2c", "contend", "memory", "primes"}, "live": {"command"},
 }
 
 // A package imports only what stands before it in the list of folders in CONTRIBUTING.md. cmd/gorun joins all of them. csrc stands on base.

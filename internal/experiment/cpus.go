@@ -7,6 +7,7 @@ import (
 	"gorun/internal/base/units"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 )
 
@@ -17,6 +18,14 @@ const NoCPUs = "none"
 // another machine.
 func DescribeCPUs(m *topology.Machine, list []int) result.CPUs {
 	return result.CPUs{List: cpuset.FormatList(list), Count: cpuset.Of(list...).Len(), Relation: relation(m, list)}
+}
+
+// CellCPUs describes the CPUs of a setting, for a cell; nil: those that are inherited.
+func (m Machine) CellCPUs(s placement.Setting) map[string]result.CPUs {
+	if s.CPUs.Empty() {
+		return nil
+	}
+	return map[string]result.CPUs{"cpus": DescribeCPUs(m.Machine, s.CPUs.List())}
 }
 
 // relation returns "same-core" or another relation for two CPUs, "1 CPU" for one, and for more the numbers of CPUs,
@@ -39,17 +48,17 @@ func relation(m *topology.Machine, list []int) string {
 	return strings.Join(words, ", ")
 }
 
-// PairCell returns what the cell of a pair has by its CPUs. If no two CPUs are such a pair, that is all it has.
-func PairCell[C any](p topology.CPUPair) Cell[C] {
+// PairRow returns what the cell of a pair has by its CPUs. If no two CPUs are such a pair, that is all it has.
+func PairRow(p topology.CPUPair) Row {
 	relation := p.Relation.String()
 	if why := p.Unavailable(); why != "" {
-		return Cell[C]{Name: relation, Unavailable: why}
+		return Row{Name: relation, Unavailable: why}
 	}
 	cpus := result.CPUs{List: fmt.Sprintf("%d,%d", p.A, p.B), Count: 2, Relation: relation}
 	if p.A == p.B {
 		cpus.Count = 1
 	}
-	return Cell[C]{
+	return Row{
 		Name: relation, Flags: map[string]string{"pair": cpus.List, "relation": relation},
 		CPUs: map[string]result.CPUs{"pair": cpus}, Running: fmt.Sprintf("CPUs %d and %d", p.A, p.B),
 	}

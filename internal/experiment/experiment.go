@@ -59,7 +59,12 @@ type Machine struct {
 
 // Cell is one setting of everything that can vary.
 type Cell[C any] struct {
-	Do          C                      // what it does
+	Do C // what it does
+	Row
+}
+
+// Row is what a Cell has in addition to what it does.
+type Row struct {
 	Name        string                 // distinguishes it from the other rows of the same flags; "": there is only one row
 	Flags       map[string]string      // values that define the row, by flag
 	CPUs        map[string]result.CPUs // its CPU lists, by flag; without "cpus", those of the cell
@@ -78,7 +83,12 @@ type Cell[C any] struct {
 
 // Resolution is one combination of flags, resolved on a machine.
 type Resolution[C any] struct {
-	Cells     []Cell[C]
+	Cells []Cell[C]
+	Resolved
+}
+
+// Resolved is what a Resolution has in addition to its cells.
+type Resolved struct {
 	Spec      any             // the flags by name, as the result keeps them; defaults that depend on the machine are filled in
 	Placement string          // what is requested from the kernel, as flags
 	Labels    Labels          // of the metrics
@@ -226,6 +236,19 @@ type Once struct {
 // Definition defines an experiment: a row of the table of experiments.
 type Definition[C any] struct {
 	Text
+	Traits
+	New func() Flags[C] // fresh flags
+	// Open opens a sampler for cells that its flags resolved.
+	Open func(Environment, []C) (Sampler[C], error)
+	// Decode reads what a cell does from JSON. Define sets it.
+	Decode func([]byte) (C, error)
+	// Explain adds those findings and warnings to a result that need more than its samples (see View.Derived). The samples
+	// include invalid ones, whose only use is the reason why they are invalid. nil: none.
+	Explain func(run *result.Run, cells []C)
+}
+
+// Traits are what a Definition has whatever the type of its cells, in addition to its texts.
+type Traits struct {
 	Sampling    Sampling // defaults of a plain run
 	Place       Place
 	SharedFlags []string // flags that are the same for all cells of a matrix, or make no sense in one
@@ -234,19 +257,11 @@ type Definition[C any] struct {
 	// AlsoJudged are the columns that are judged on the same samples in addition to Compared: CPU time, if a sample is a fixed
 	// amount of work. For a sample of fixed duration, CPU time is meaningless.
 	AlsoJudged column.List
-	Second     column.List     // judged in a second family (see result.Figure), by a matrix only
-	Once       *Once           // nil: a plain run takes samples
-	New        func() Flags[C] // fresh flags
-	// Open opens a sampler for cells that its flags resolved.
-	Open func(Environment, []C) (Sampler[C], error)
-	// Decode reads what a cell does from JSON. Define sets it.
-	Decode func([]byte) (C, error)
-	// Explain adds those findings and warnings to a result that need more than its samples (see View.Derived). The samples
-	// include invalid ones, whose only use is the reason why they are invalid. nil: none.
-	Explain func(run *result.Run, cells []C)
-	Picture *Picture // nil: there is none
-	View    *View    // nil: a run is shown with the names of its options and its columns
-	Columns column.List
+	Second     column.List // judged in a second family (see result.Figure), by a matrix only
+	Once       *Once       // nil: a plain run takes samples
+	Picture    *Picture    // nil: there is none
+	View       *View       // nil: a run is shown with the names of its options and its columns
+	Columns    column.List
 	// Count adds the figures of a sample to the state of its run, which progress and metrics show. nil: they show the common
 	// figures.
 	Count func(state *result.State, sample *result.Sample)
@@ -277,8 +292,7 @@ func Define[C any](d Definition[C]) Experiment {
 		return out
 	}
 	x := Experiment{
-		Text: d.Text, Sampling: d.Sampling, Place: d.Place, SharedFlags: d.SharedFlags, RowHint: d.RowHint, Compared: d.Compared,
-		AlsoJudged: d.AlsoJudged, Second: d.Second, Once: d.Once, Picture: d.Picture, View: d.View, Columns: d.Columns, Count: d.Count,
+		Text: d.Text, Traits: d.Traits,
 		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Environment, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))
@@ -322,16 +336,9 @@ func (f flags[C]) Register(set *FlagSet) { f.of.Register(set) }
 
 func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	r, err := f.of.Resolve(m)
-	out := Resolution[any]{
-		Spec: r.Spec, Placement: r.Placement, Labels: r.Labels, Schedule: r.Schedule, Resources: r.Resources,
-		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header, Compared: r.Compared, Exec: r.Exec, Silent: r.Silent,
-	}
+	out := Resolution[any]{Resolved: r.Resolved}
 	for _, c := range r.Cells {
-		out.Cells = append(out.Cells, Cell[any]{
-			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
-			Unavailable: c.Unavailable, Chosen: c.Chosen, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
-			Second: c.Second, By: c.By,
-		})
+		out.Cells = append(out.Cells, Cell[any]{Do: c.Do, Row: c.Row})
 	}
 	return out, err
 }

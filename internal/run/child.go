@@ -188,7 +188,7 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 		return noBaseline(err)
 	}
 	baseline := run.Matrix.Baseline
-	if !d.fresh {
+	if !d.fresh() {
 		run.Matrix.Warmup = 0
 		begun := d.env.Now()
 		err := retry(ctx, func() error {

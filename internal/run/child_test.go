@@ -107,7 +107,7 @@ func freshDriver(t *testing.T, cells ...fake) *driver {
 	require.NoError(t, err)
 	run := &result.Run{Matrix: &result.Matrix{Warmup: 2}}
 	d := &driver{
-		plan:    plan{x: fakeExperiment, machine: m, fresh: true, design: true, run: run},
+		plan:    plan{x: fakeExperiment, machine: m, kind: matrixRun, run: run},
 		options: &Options{budget: 100 * tests.Hang},
 		session: &session{run: run, env: Env{
 			Root: os.DirFS("/"), Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ,

@@ -18,11 +18,11 @@ import (
 // command is what each command that runs an experiment has.
 type command struct {
 	Options
-	env     Env
-	x       experiment.Experiment
-	flags   []matrix.Flag // in which cells can differ
-	args    []string      // the words that are no flags, the same for all cells
-	designs bool          // cells are compared as those of a matrix are: warm-ups precede each sample
+	env   Env
+	x     experiment.Experiment
+	flags []matrix.Flag // in which cells can differ
+	args  []string      // the words that are no flags, the same for all cells
+	kind  kind
 }
 
 // Command is `gorun EXPERIMENT`.
@@ -35,7 +35,7 @@ type Command struct {
 // New returns the command of an experiment, whose flags are in the set.
 func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 	set := experiment.NewFlagSet(x.Name)
-	c := &Command{command: command{env: e, x: x}, own: x.New()}
+	c := &Command{command: command{env: e, x: x, kind: plainRun}, own: x.New()}
 	c.own.Register(set)
 	set.Group(experiment.GroupOwn)
 	if x.Once == nil {
@@ -57,12 +57,15 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.x.Once != nil && !c.x.Once.Several(c.text) {
+		c.kind = onceRun
 		if err := c.once(ctx); err != nil {
 			return OwnFailure{err}
 		}
 		return nil
 	}
-	c.designs = c.x.Once != nil
+	if c.x.Once != nil {
+		c.kind = matrixRun
+	}
 	if err := cmp.Or(c.validate(), experiment.Validate(c.own)); err != nil {
 		return err
 	}
@@ -95,7 +98,7 @@ func (c *Command) setting() combination {
 		flags: c.own, cpus: c.cpu, given: c.given,
 		sampling: experiment.Sampling{Samples: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds()},
 	}
-	if !c.designs {
+	if c.kind != matrixRun {
 		return s
 	}
 	s.cell.Flags = map[string]string{}
@@ -157,7 +160,7 @@ func (c *Command) once(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.passed, c.quiet = true, true
+	c.quiet = true
 	return c.execute(ctx, p)
 }
 

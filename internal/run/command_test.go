@@ -39,7 +39,7 @@ func (p *place) Resolve(m experiment.Machine) (r experiment.Resolution[string], 
 		return r, nil
 	}
 	for name := range strings.SplitSeq(p.names, ",") {
-		r.Cells = append(r.Cells, experiment.Cell[string]{Do: name, Name: "--place " + name, Flags: map[string]string{"place": name}})
+		r.Cells = append(r.Cells, experiment.Cell[string]{Do: name, Row: experiment.Row{Name: "--place " + name, Flags: map[string]string{"place": name}}})
 	}
 	return r, nil
 }
@@ -48,10 +48,13 @@ func (p *place) Resolve(m experiment.Machine) (r experiment.Resolution[string], 
 func visit(t *testing.T, host string, args ...string) (stdout string, err error) {
 	t.Helper()
 	x := experiment.Define(experiment.Definition[string]{
-		Text: experiment.Text{Name: "visit"}, Place: experiment.Started, SharedFlags: []string{"places"},
-		Once: &experiment.Once{
-			Unless: "places", Several: func(text func(string) string) bool { return text("places") != "" },
-			Needs: func(text func(string) string) bool { return text("place") != "" },
+		Text: experiment.Text{Name: "visit"},
+		Traits: experiment.Traits{
+			Place: experiment.Started, SharedFlags: []string{"places"},
+			Once: &experiment.Once{
+				Unless: "places", Several: func(text func(string) string) bool { return text("places") != "" },
+				Needs: func(text func(string) string) bool { return text("place") != "" },
+			},
 		},
 		New: func() experiment.Flags[string] { return &place{} },
 		Open: func(experiment.Environment, []string) (experiment.Sampler[string], error) {

@@ -74,7 +74,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 			return err
 		}
 	}
-	if d.passed {
+	if d.kind == onceRun {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if err := d.sample(ctx); err != nil {
@@ -93,7 +93,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 // the result.
 func (d *driver) settle(ctx context.Context) (err error) {
 	run := d.session.run
-	here := d.x.Place == experiment.Here && !d.fresh
+	here := d.x.Place == experiment.Here && !d.fresh()
 	if here {
 		restore, err := take.Confine(d.cpus, d.machine.Allowed(), d.resources.GOMAXPROCS)
 		if err != nil {
@@ -113,7 +113,7 @@ func (d *driver) settle(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if d.fresh {
+	if d.fresh() {
 		return nil
 	}
 	var warnings []result.Warning
@@ -137,7 +137,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	d.state.plan(d.order.Extent(), d.before)
 	begun := d.env.Now()
 	took := func() float64 { return d.env.Now().Sub(begun).Seconds() }
-	if d.design && d.options.budgeted {
+	if d.kind == matrixRun && d.options.budgeted {
 		defer func() {
 			d.spent = took()
 			d.order.Spend(d.spent)
@@ -168,7 +168,7 @@ func (d *driver) prepare(ctx context.Context) error {
 
 // ready prepares the sampler for its first sample.
 func (d *driver) ready(ctx context.Context) error {
-	if d.fresh {
+	if d.fresh() {
 		return nil
 	}
 	warnings, err := d.taker.Prepare(ctx)
@@ -185,7 +185,7 @@ func (d *driver) ready(ctx context.Context) error {
 // takeHere takes a sample of a cell in this process, after the warm-ups of the design.
 func (d *driver) takeHere(ctx context.Context, cell int) (sample result.Sample, err error) {
 	dropped := 0
-	if d.design {
+	if d.kind == matrixRun {
 		dropped = max(0, d.session.run.Matrix.Warmup)
 	}
 	for executed := 0; err == nil && executed <= dropped; executed++ {
@@ -194,89 +194,115 @@ func (d *driver) takeHere(ctx context.Context, cell int) (sample result.Sample, 
 	return sample, err
 }
 
+// errStopped is returned by a step after which no sample is taken, although the schedule has more.
+var errStopped = errors.New("no sample follows")
+
 // sample takes the samples in order, until the schedule or ctx ends.
 func (d *driver) sample(ctx context.Context) error {
 	run := d.session.run
 	defer d.showProgress()()
-	judged := d.schedule.Order == matrix.RandomBlocks || d.schedule.Order == matrix.Rows
 	d.begun, run.Partial = d.env.Now(), false
 	cut, cancel := d.within(ctx, d.schedule.Duration)
 	defer cancel()
-	if judged && !d.design {
-		for range d.options.warmup {
-			_, _ = d.takeSample(cut, 0) // an error will occur again in the samples
-			if run.Partial = ctx.Err() != nil; run.Partial {
-				return nil
-			}
-			if cut.Err() != nil {
-				break
-			}
-		}
-	}
-	complete := false
-	for {
+	err := d.warmUp(ctx, cut)
+	for err == nil {
 		slot, more := d.order.Next(d.elapsed())
-		if complete = !more; complete {
+		if !more {
 			break
 		}
-		if run.Partial = ctx.Err() != nil; run.Partial {
-			return nil
-		}
-		d.running.Store(int64(slot.Cell))
-		d.showInterim()
-		d.vary(slot)
-		last := len(run.Samples) - 1
-		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Grade == result.Invalid)
-		sample, err := d.takeSample(cut, slot.Cell)
-		if run.Partial = ctx.Err() != nil; run.Partial && (judged || err != nil) {
-			return nil // the sample in progress was cut short, and is useless
-		}
-		if err != nil && errors.Is(err, cut.Err()) {
-			break
-		}
-		if experiment.IsOver(err) {
-			return nil
-		}
-		if errors.Is(err, take.ErrEndless) {
-			return d.endless()
-		}
-		if err != nil && d.passed {
-			return err // the user's command was not run at all
-		}
-		if err != nil {
-			d.fault, sample = err, result.InvalidSample(err)
-		}
-		if cut.Err() != nil && judged && (sample.Partial || sample.Quality.Grade == result.Invalid) {
-			sample.Partial = true
-			sample.Quality.Grade, sample.Quality.Reasons = result.Invalid, []string{errCut.Error()}
-		}
-		slot.Elapsed = result.Nanoseconds(d.elapsed())
-		if !d.order.Check(&sample, slot.Elapsed) && !run.Partial {
-			run.Warmups = append(run.Warmups, sample)
-			d.state.add(sample)
-			if err := d.order.Add(sample, slot.Elapsed); err != nil {
-				return err
-			}
-			continue
-		}
-		sample.Index = len(run.Samples)
-		if len(run.Cells) > 0 {
-			sample.Slot = &slot
-		}
-		run.Partial = !d.keep(sample) || run.Partial
-		d.sampled = append(d.sampled, slot.Cell)
-		if err := d.order.Add(sample, slot.Elapsed); err != nil {
-			return err
-		}
-		if run.Partial || cut.Err() != nil {
-			break
-		}
+		err = d.step(ctx, cut, slot)
 	}
-	if !complete && ctx.Err() != nil { // possibly after the sample, while the journal was written
-		run.Partial = true
+	switch {
+	case experiment.IsOver(err):
+		return nil
+	case errors.Is(err, errStopped): // possibly by an interrupt after the sample, while the journal was written
+		run.Partial = run.Partial || ctx.Err() != nil
+	case err != nil:
+		return err
 	}
 	if !run.Partial {
 		d.warn(d.order.Warnings())
+	}
+	return nil
+}
+
+// wholeOnly reports whether only whole samples are of use, which are then preceded by warm-ups that are not kept.
+func (d *driver) wholeOnly() bool {
+	return d.schedule.Order == matrix.RandomBlocks || d.schedule.Order == matrix.Rows
+}
+
+// warmUp executes the warm-ups that precede the first sample.
+func (d *driver) warmUp(ctx, cut context.Context) error {
+	if !d.wholeOnly() || d.kind == matrixRun {
+		return nil
+	}
+	for range d.options.warmup {
+		_, _ = d.takeSample(cut, 0) // an error will occur again in the samples
+		if ctx.Err() != nil {
+			return errStopped
+		}
+		if cut.Err() != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// step takes the sample of a slot, and adds it to the run.
+func (d *driver) step(ctx, cut context.Context, slot result.Slot) error {
+	run := d.session.run
+	if ctx.Err() != nil {
+		return errStopped
+	}
+	sample, err := d.takeNext(cut, slot)
+	run.Partial = ctx.Err() != nil
+	switch {
+	case run.Partial && (err != nil || d.wholeOnly()), err != nil && errors.Is(err, cut.Err()):
+		return errStopped // the sample in progress was cut short, and is useless
+	case errors.Is(err, take.ErrEndless):
+		return d.endless()
+	case experiment.IsOver(err), err != nil && d.kind == onceRun:
+		return err // of the user's command that did not run, for example
+	case err != nil:
+		d.fault, sample = err, result.InvalidSample(err)
+	}
+	if cut.Err() != nil && d.wholeOnly() && (sample.Partial || sample.Quality.Grade == result.Invalid) {
+		sample.Partial = true
+		sample.Quality.Grade, sample.Quality.Reasons = result.Invalid, []string{errCut.Error()}
+	}
+	return d.add(cut, slot, sample)
+}
+
+// takeNext takes the sample of a slot, once the CPUs of the run are there.
+func (d *driver) takeNext(cut context.Context, slot result.Slot) (result.Sample, error) {
+	d.running.Store(int64(slot.Cell))
+	d.showInterim()
+	d.vary(slot)
+	before := d.session.run.Samples
+	d.awaitCPUs(cut, len(before) > 0 && before[len(before)-1].Quality.Grade == result.Invalid)
+	return d.takeSample(cut, slot.Cell)
+}
+
+// add adds the sample of a slot to the run, unless it is a warm-up.
+func (d *driver) add(cut context.Context, slot result.Slot, sample result.Sample) error {
+	run := d.session.run
+	slot.Elapsed = result.Nanoseconds(d.elapsed())
+	if !d.order.Check(&sample, slot.Elapsed) && !run.Partial {
+		run.Warmups = append(run.Warmups, sample)
+		d.state.add(sample)
+		return d.order.Add(sample, slot.Elapsed)
+	}
+	sample.Index = len(run.Samples)
+	if len(run.Cells) > 0 {
+		sample.Slot = &slot
+	}
+	run.Partial = !d.keep(sample) || run.Partial
+	d.sampled = append(d.sampled, slot.Cell)
+	if err := d.order.Add(sample, slot.Elapsed); err != nil {
+		return err
+	}
+	if run.Partial || cut.Err() != nil {
+		return errStopped
 	}
 	return nil
 }
@@ -290,7 +316,7 @@ const mostPadding = 4096
 // The kernel aligns the stack to 16 bytes.
 func (d *driver) vary(slot result.Slot) {
 	of, ok := experiment.Part[experiment.Varied](d.taker.Sampler)
-	if !ok || !d.design {
+	if !ok || d.kind != matrixRun {
 		return
 	}
 	v := experiment.Variation{Round: slot.Round}

@@ -49,10 +49,13 @@ func newTestRun(t testing.TB, order matrix.Order, cells int, o Options) *testRun
 	o.quiet = true
 	r.driver = &driver{
 		plan: plan{
-			run: run, design: order == matrix.RandomBlocks,
+			run: run, x: experiment.Experiment{Traits: experiment.Traits{Place: experiment.Started}},
 			schedule: matrix.Schedule{Order: order, Samples: o.samples, First: []int{0, 1, 1}},
 		},
 		options: &o,
+	}
+	if order == matrix.RandomBlocks {
+		r.kind = matrixRun
 	}
 	for i := range cells {
 		r.cells = append(r.cells, experiment.Cell[any]{Do: i})
@@ -206,6 +209,21 @@ func TestInterruptBeforeTheFirst(t *testing.T) {
 		assert.True(t, r.result().Partial)
 		assert.Empty(t, r.result().Samples)
 	}
+}
+
+// An error after which no sample can be taken ends the run, which is neither interrupted nor short of samples: its Ender says why.
+func TestOver(t *testing.T) {
+	r := newTestRun(t, matrix.RandomBlocks, 2, Options{samples: 100})
+	r.before = func(_ context.Context, taken int) error {
+		if taken == 4 {
+			return experiment.Over(errors.New("the server is gone"))
+		}
+		return nil
+	}
+	require.NoError(t, r.sample(t.Context()))
+	assert.Len(t, r.result().Samples, 4)
+	assert.False(t, r.result().Partial)
+	assert.Empty(t, r.result().Warnings)
 }
 
 // With a duration, the sampler's context ends when the time is over, and that is not an interrupt.

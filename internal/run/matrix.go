@@ -51,7 +51,7 @@ func (a *axis) Type() string   { return a.kind }
 
 // NewMatrix returns the command of a matrix whose groups of cells a source supplies, and its flags.
 func NewMatrix(e Env, x experiment.Experiment, source experiment.Source) (*Matrix, *experiment.FlagSet) {
-	c := &Matrix{command: command{env: e, x: x, designs: true}, source: source}
+	c := &Matrix{command: command{env: e, x: x, kind: matrixRun}, source: source}
 	set := experiment.NewFlagSet(x.Name)
 	source.Register(set)
 	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`: FLAG=VALUE,FLAG=VALUE… (repeatable)")

@@ -21,7 +21,7 @@ import (
 
 // check returns an error if this process may not have the threads or the memory that it needs, or outputs are the same file.
 func (d *driver) check(context.Context) error {
-	if !d.fresh { // otherwise each child is checked
+	if !d.fresh() { // otherwise each child is checked
 		warnings, err := take.Enough(d.env.Root, d.resources)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (d *driver) checkOutputs() error {
 	if err := d.files.Distinct(outputs...); err != nil {
 		return err
 	}
-	if d.passed || slices.ContainsFunc(outputs, d.files.IsStdout) {
+	if d.kind == onceRun || slices.ContainsFunc(outputs, d.files.IsStdout) {
 		d.env.Stdout, d.env.Show = d.env.Stderr, d.env.Progress
 		return nil
 	}
@@ -54,7 +54,7 @@ func (d *driver) checkOutputs() error {
 // sampler.
 func (d *driver) open(ctx context.Context) (err error) {
 	draw := chart.MatrixSVG(d.x.Shape(false))
-	if d.x.Picture != nil && !d.design {
+	if d.x.Picture != nil && d.kind != matrixRun {
 		draw = d.x.Picture.Draw
 	}
 	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
@@ -64,7 +64,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 		return err
 	}
 	live := d.state.childWork
-	if d.fresh {
+	if d.fresh() {
 		d.takeSample = d.sampleInChild
 	} else {
 		d.taker.Cells = d.cellContents()
@@ -74,7 +74,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 		d.onClose(d.taker.Close)
 		d.taker.Units, d.taker.Command, d.taker.Limit = d.units, d.x.TakesCommand, d.options.limit()
 		d.takeSample = d.takeHere
-		if run := d.session.run; d.design && run.Host.ASLR == result.NoASLR {
+		if run := d.session.run; d.kind == matrixRun && run.Host.ASLR == result.NoASLR {
 			if _, varied := experiment.Part[experiment.Varied](d.taker.Sampler); varied {
 				run.Matrix.Padding = mostPadding
 			}
@@ -87,7 +87,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 		}
 	}
 	name := d.x.Name
-	if d.design {
+	if d.kind == matrixRun {
 		name = "matrix " + name
 	}
 	info := metrics.Info{
@@ -156,7 +156,7 @@ func (d *driver) units() map[string]string { return d.session.run.Units }
 func (d *driver) setting(ctx context.Context) experiment.Environment {
 	s := experiment.Environment{
 		Self: d.env.Self, Environ: d.env.Environ(), Files: d.env.Files(), Seed: d.session.run.Seed,
-		PassThrough: d.passed, Signals: ctx, Units: d.units,
+		PassThrough: d.kind == onceRun, Signals: ctx, Units: d.units,
 	}
 	if d.machine != nil {
 		s.Machine = d.machine.Machine

@@ -183,6 +183,7 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 		flags.Lookup(name).Usage = usage
 	}
 	flags.Group(experiment.GroupSamples)
+	flags.Neutral("samples", "warmup", "budget", "precision", "margin")
 }
 
 // registerApply adds the flag of an experiment whose runs recommend a setting.

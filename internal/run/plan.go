@@ -28,13 +28,26 @@ type plan struct {
 	resources experiment.Resources
 	labels    experiment.Labels
 	placement string // as flags, if it is the same for all cells
-	passed    bool   // the started command has this process's input, output and signals, and handles the signals itself
-	design    bool   // warm-ups are executed before each sample, not once before the run
-	fresh     bool   // each sample is taken by a fresh child of gorun
+	kind      kind
 	run       *result.Run
 
 	addTo func(*result.Plan) // adds the experiment's own part of a plan; nil: none
 }
+
+// kind is what a run is for, which decides how it is planned, sampled and shown.
+type kind int
+
+const (
+	// plainRun is a run of an experiment with its own rows and schedule. Warm-ups are executed once, before the run.
+	plainRun kind = iota
+	// matrixRun compares cells, each with its warm-ups before each sample. Gorun's own work is done by a fresh child for each.
+	matrixRun
+	// onceRun executes the user's command once, with this process's input, output and signals, which the command handles itself.
+	onceRun
+)
+
+// fresh reports whether each sample is taken by a fresh child of gorun.
+func (p *plan) fresh() bool { return p.kind == matrixRun && p.x.Place == experiment.Here }
 
 // need is what a cell needs.
 type need struct {
@@ -72,7 +85,7 @@ type row struct {
 // plan plans every cell, so that an impossible cell is an error before anything runs.
 func (c *command) plan(m *machine, q request) (p plan, err error) {
 	p = plan{
-		x: c.x, machine: m, design: c.designs, fresh: c.designs && c.x.Place == experiment.Here, run: newRun(c.env, c.x.Name, &c.Options),
+		x: c.x, machine: m, kind: c.kind, run: newRun(c.env, c.x.Name, &c.Options),
 	}
 	settings := make([][]*row, len(q.settings))
 	var judged []experiment.ComparedBy
@@ -86,14 +99,14 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 		}
 		warn(p.run, r.Warnings)
 		settings[i], judged = rows, append(judged, r.Compared)
-		if !c.designs {
+		if c.kind != matrixRun {
 			c.settlePlain(&p, r)
 		}
 		if q.One {
 			p.placement = r.Placement
 		}
 	}
-	if c.designs {
+	if c.kind == matrixRun {
 		p.schedule = matrix.Schedule{Order: matrix.RandomBlocks, Title: q.Title, Compared: c.x.Compared, Samples: c.samples}
 		p.run.Spec = common(q)
 	}
@@ -103,14 +116,14 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 	if s, ok := p.run.Spec.(experiment.Sampled); ok {
 		s.SetSampling(experiment.Sampling{Samples: p.schedule.Samples, Warmup: c.warmup, Budget: c.budget.Seconds()})
 	}
-	several := q.rows || !c.designs && p.shows() || slices.ContainsFunc(settings, func(rows []*row) bool { return len(rows) > 1 })
+	byRow := q.rows || p.lists() || slices.ContainsFunc(settings, func(rows []*row) bool { return len(rows) > 1 })
 	for _, row := range slices.Concat(settings...) {
-		if several {
+		if byRow {
 			c.nameRow(row)
 		}
 	}
 	if len(settings) > 1 {
-		err = hint.Usage(c.pairUp(&p, q, settings, several))
+		err = hint.Usage(c.pairUp(&p, q, settings, byRow))
 	} else {
 		err = p.addAll(settings[0])
 	}
@@ -120,8 +133,9 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 	return p, c.settleMatrix(&p, judged)
 }
 
-// shows reports whether the cells are shown: they are compared, or the plan has no part of its own.
-func (p *plan) shows() bool { return p.run.Matrix != nil || p.addTo == nil }
+// lists reports whether all rows are listed with their names, also those that this machine lacks: those of a plain run that are
+// compared, or whose plan has no part of its own.
+func (p *plan) lists() bool { return p.kind != matrixRun && (p.run.Matrix != nil || p.addTo == nil) }
 
 // settlePlain settles what a plain run has of its experiment.
 func (c *command) settlePlain(p *plan, r experiment.Resolution[any]) {
@@ -140,10 +154,10 @@ func (c *command) compares(p *plan, rows []*row) bool {
 			able++
 		}
 	}
-	if !p.design && able == 1 { // it is not compared, so no difference decides when it is sampled enough
+	if p.kind != matrixRun && able == 1 { // it is not compared, so no difference decides when it is sampled enough
 		p.schedule.Order, p.schedule.Samples = matrix.Turns, c.samples
 	}
-	return p.design || p.schedule.Order != matrix.Turns
+	return p.kind == matrixRun || p.schedule.Order != matrix.Turns
 }
 
 // matrix returns how the cells are compared.
@@ -152,7 +166,7 @@ func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 		Title: s.Title, Rules: matrix.Rules, Compared: s.Compared, Figures: c.x.JudgedColumns(s.Compared), Baseline: s.Baseline,
 		Alpha: defaultAlpha, Margin: float64(c.margin), Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(), Columns: q.Columns, Layouts: q.Layouts,
 	}
-	if c.designs {
+	if c.kind == matrixRun {
 		m.Warmup = c.warmup
 	}
 	return m
@@ -166,7 +180,7 @@ func (c *command) settleMatrix(p *plan, judged []experiment.ComparedBy) error {
 		}
 	}
 	run := p.run
-	if p.design {
+	if p.kind == matrixRun {
 		warnEqual(p)
 		if err := settleJudged(run, judged); err != nil {
 			return err
@@ -209,7 +223,7 @@ func (c *command) resolve(m *machine, s combination) ([]*row, experiment.Resolut
 	if on.Given == nil {
 		on.Given = func(string) bool { return false }
 	}
-	if flags := s.cell.Flags; c.designs {
+	if flags := s.cell.Flags; c.kind == matrixRun {
 		on.Recorded = slices.DeleteFunc(slices.Clone(on.Recorded), func(recorded result.Cell) bool {
 			own := maps.Clone(recorded.Flags) // a row has more of them
 			maps.Copy(own, flags)
@@ -226,7 +240,7 @@ func (c *command) resolve(m *machine, s combination) ([]*row, experiment.Resolut
 	var rows []*row
 	lacking := ""
 	for _, cell := range r.Cells {
-		if cell.Unavailable != "" && c.designs {
+		if cell.Unavailable != "" && c.kind == matrixRun {
 			lacking = cell.Unavailable // a word stands for the rows, of which this machine has the others
 			continue
 		}
@@ -312,8 +326,8 @@ func against(cells []result.Cell, rows []*row) {
 }
 
 // pairUp compares the rows of several settings: each with the same row of the baseline's setting, and in a contrast with the same row
-// of its other setting. Rows that cannot be compared are left out.
-func (c *command) pairUp(p *plan, q request, settings [][]*row, several bool) error {
+// of its other setting. Rows that cannot be compared are left out. byRow: the cells are told apart by their rows.
+func (c *command) pairUp(p *plan, q request, settings [][]*row, byRow bool) error {
 	run := p.run
 	having := map[string]int{}   // number of settings that have a row of this name
 	compared := map[string]int{} // index of each row of the baseline, by its name
@@ -330,7 +344,7 @@ func (c *command) pairUp(p *plan, q request, settings [][]*row, several bool) er
 	for i, rows := range settings {
 		at[i] = map[string]int{}
 		for _, row := range rows {
-			if _, has := compared[row.cell.Name]; several && (!has || having[row.cell.Name] == 1) {
+			if _, has := compared[row.cell.Name]; byRow && (!has || having[row.cell.Name] == 1) {
 				alone = append(alone, row.shown.Name)
 				continue
 			}
@@ -356,7 +370,7 @@ func (c *command) pairUp(p *plan, q request, settings [][]*row, several bool) er
 		return hint.With(fmt.Errorf("the matrix would have %d cells, more than %d", len(run.Cells), matrix.MaxCells), c.x.RowHint)
 	}
 	run.Matrix.Baseline = q.baseline
-	if !several {
+	if !byRow {
 		return nil
 	}
 	for i := range run.Cells {
@@ -381,7 +395,7 @@ func (c *command) nameRow(r *row) {
 		maps.Copy(flags, r.cell.Flags)
 		r.shown.Flags = flags
 	}
-	if len(r.cell.Command) > 0 || !c.designs {
+	if len(r.cell.Command) > 0 || c.kind != matrixRun {
 		r.shown.Command = append([]string{}, r.cell.Command...)
 		return
 	}
@@ -403,13 +417,13 @@ func (c *command) endCommand(cell *result.Cell) {
 
 // add makes a row a cell of the run, if this machine has it.
 func (p *plan) add(r *row) {
-	if !p.design && p.shows() {
+	if p.lists() {
 		p.listed = append(p.listed, r.shown)
 	}
 	if r.cell.Unavailable != "" {
 		return
 	}
-	if p.design {
+	if p.kind == matrixRun {
 		r.cell.Running = r.shown.Name
 	}
 	if p.run.Matrix != nil {

@@ -38,7 +38,7 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 			c.env.warn(w)
 		}
 		return apply.Print(c.env.Stdout, c.env.Stderr, c.apply, "The setting is "+p.placement, p.cells[0].Lines, shell.Join(c.args))
-	case p.design:
+	case p.kind == matrixRun:
 		shown.Cells, shown.Baseline, shown.Order, shown.Contrasts = run.Cells, run.Matrix.Baseline, run.Matrix.Order, run.Matrix.Contrasts
 		seconds := 0.0
 		if c.estimate {

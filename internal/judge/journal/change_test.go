@@ -203,6 +203,7 @@ var free = []struct{ path, why string }{
 	{`header\.matrix\.(budget_seconds|warmup|rounds|margin|precision|alpha)`, "where the verdicts are the same with it"},
 	{`header\.cells\[\]\.(group|comment|command|lines)\b`, "words; flags that are not in the command"},
 	{`sample\.(values|user_seconds|system_seconds|load_seconds|cpus|workers_detail)\b`, "figures that are not compared"},
+	{`header\.asked\b`, "what was asked for: --resume compares it with what is asked then"},
 	{`sample\.workers\.`, "but the order of the times, the imbalance, and how many finished"},
 	{`sample\.partial`, "of the last sample of a run without a summary"},
 	{`sample\.answer\b`, "of a run that has asked a question once, or compares no answers"},

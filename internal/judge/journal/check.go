@@ -15,18 +15,11 @@ type checker struct {
 	Recording
 	of      Columns
 	figures []matrix.Comparand // the judged ones; none: nothing is judged
-	answers map[string]answer  // by question
 	partial bool               // what the last footer says
 }
 
-// answer is the first answer to a question.
-type answer struct {
-	is     string
-	sample int // that had it first
-}
-
 func newChecker(of Columns) *checker {
-	return &checker{Recording: Recording{Footed: -1}, of: of, answers: map[string]answer{}}
+	return &checker{Recording: Recording{Footed: -1}, of: of}
 }
 
 // take takes the next line.
@@ -125,7 +118,7 @@ func (c *checker) sample(s *result.Sample) error {
 	return c.Judging.Add(*s)
 }
 
-// place checks a sample's place among the cells.
+// place checks a sample's place among the cells, and that it can be compared.
 func (c *checker) place(s *result.Sample) error {
 	if s.Cell < 0 || s.Cell >= len(c.Run.Cells) {
 		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, len(c.Run.Cells))
@@ -140,20 +133,19 @@ func (c *checker) place(s *result.Sample) error {
 	case longer(s.Seconds, took):
 		return fmt.Errorf("the sample took %v s, but the run only %v s in that time", s.Seconds, took)
 	}
-	if c.figures != nil && s.Good() {
+	if err := c.follows(s); err != nil {
+		return err
+	}
+	if c.Judging != nil {
+		if why := c.Judging.Refusal(*s); why != "" {
+			return fmt.Errorf("the sample is %s, but %s", s.Quality.Grade, why)
+		}
+	} else if c.figures != nil && s.Good() {
 		if figure := c.figures[0].Of(*s); !(figure > 0 && figure < math.MaxFloat64) {
 			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
 		}
 	}
-	if s.Answer != nil && c.Run.Matrix.Order.Design == "" && s.Quality.Grade != result.Invalid {
-		first, asked := c.answers[s.Answer.Of]
-		if !asked {
-			c.answers[s.Answer.Of] = answer{s.Answer.Is, s.Index}
-		} else if first.is != s.Answer.Is {
-			return fmt.Errorf("%q are %q here, and %q in sample %d", s.Answer.Of, s.Answer.Is, first.is, first.sample)
-		}
-	}
-	return c.follows(s)
+	return nil
 }
 
 // follows checks that a sample is the next one of the schedule. That of blocks follows from the seed and the samples before it.

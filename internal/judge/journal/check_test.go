@@ -84,7 +84,7 @@ func TestContradictions(t *testing.T) {
 		{plain, 3, `"seconds":[0-9.]+`, `"seconds":0`, "line 3: the sample is valid, but took no time"},
 		{plain, 3, `"seconds":1`, `"seconds":801`, "line 3: the sample took 801."},
 		{plain, 3, `"seconds":1\.646`, `"seconds":1.645`, "line 5: the footer's summary: seconds: "},
-		{blocks, 7, `"is":"669"`, `"is":"670"`, `line 7: "the primes up to 5000" are "670" here, and "669" in sample 0`},
+		{blocks, 7, `"is":"669"`, `"is":"670"`, "line 7: the sample is suspect, but the primes up to 5000 are 670 here and were 669 before"},
 		{plain, 2, `"verdict":"suspect"`, `"verdict":"fine"`, `line 2: "fine" is not a verdict`},
 		{plain, 2, `"verdict":"suspect"`, `"verdict":"valid"`, "line 2: the sample is valid, but has a reason against it"},
 		{plain, 3, `"verified":true`, `"verified":false`, "line 3: the sample is valid, but its placement was not verified"},

@@ -238,11 +238,10 @@ func (b *Judging) Warnings() []result.Warning {
 	return b.faults[0].Warnings(names)
 }
 
-// Add adds the sample of the slot that Next returned. A block with an invalid sample is not judged, and a cell whose
+// Add adds the sample of the slot that Next returned, which was checked. A block with an invalid sample is not judged, and a cell whose
 // samples are invalid three times in a row leaves the matrix. A sample that the budget cut short is taken again when the
 // run is resumed.
 func (b *Judging) Add(s result.Sample) error {
-	b.Check(&s)
 	b.last = s.Elapsed
 	if s.Partial {
 		return nil
@@ -264,31 +263,37 @@ func (b *Judging) Add(s result.Sample) error {
 	return nil
 }
 
-// Check makes a sample invalid that lacks the deciding figure, or whose work gave another result than the same work before.
+// Check makes the sample of the slot that Next returned invalid if it cannot be judged.
 func (b *Judging) Check(s *result.Sample) {
-	if decides := b.figures[0]; !invalid(*s) && !decides.known(*s) {
-		of := decides.of(s.Cell)
-		reason := "the " + cmp.Or(of.Label, of.Column, "time")
-		if figure, known := decides.raw(*s); known {
-			reason += fmt.Sprintf(" is %v: only figures above 0 are compared", figure)
-		} else {
-			reason += " is not known"
-		}
-		s.Quality.Grade, s.Quality.Reasons = result.Invalid, append([]string{reason}, s.Quality.Reasons...)
+	if why := b.Refusal(*s); why != "" {
+		s.Quality.Grade, s.Quality.Reasons = result.Invalid, append([]string{why}, s.Quality.Reasons...) // the first reason is shown
 	}
-	if s.Answer == nil || invalid(*s) {
-		return
+}
+
+// Refusal returns why a sample that is not invalid cannot be judged: it lacks the deciding figure, or its work gave another answer than
+// the same work before. "": it can be.
+func (b *Judging) Refusal(s result.Sample) string {
+	if invalid(s) {
+		return ""
+	}
+	if decides := b.figures[0]; !decides.known(s) {
+		of := decides.of(s.Cell)
+		lacks := "the " + cmp.Or(of.Label, of.Column, "time")
+		if figure, known := decides.raw(s); known {
+			return fmt.Sprintf("%s is %v: only figures above 0 are compared", lacks, figure)
+		}
+		return lacks + " is not known"
+	}
+	if s.Answer == nil {
+		return ""
 	}
 	first, asked := b.answers[s.Answer.Of]
 	if !asked {
 		b.answers[s.Answer.Of] = *s.Answer
-		return
+	} else if first != *s.Answer {
+		return fmt.Sprintf("%s are %s here and were %s before", s.Answer.Of, s.Answer.Is, first.Is)
 	}
-	if first != *s.Answer {
-		s.Quality.Grade = result.Invalid
-		s.Quality.Reasons = append([]string{fmt.Sprintf("%s are %s here and were %s before",
-			s.Answer.Of, s.Answer.Is, first.Is)}, s.Quality.Reasons...) // first, since reason returns the first
-	}
+	return ""
 }
 
 // complete gives the round to the judges, without the blocks that have an invalid sample: leaving out that sample alone

@@ -76,6 +76,7 @@ func (f fake) take(run *result.Run, slot result.Slot) result.Sample {
 // step takes the next sample.
 func (f fake) step(judging *matrix.Judging, run *result.Run) error {
 	s := f.take(run, judging.Next())
+	judging.Check(&s)
 	run.Samples = append(run.Samples, s)
 	return judging.Add(s)
 }

@@ -3,6 +3,7 @@ package matrix
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,6 @@ var Presets = []Predefined{
 	{"original", "primes", "the rows of classic with the original's division, n % i: takes hours"},
 	{"rfc-intel", "numa", "the RFC's 36 rows of December 2023 on nodes 0 and 1, 64 samples of each"},
 	{"rfc-amd", "numa", "the same rows as in February 2024, 36 samples of each"},
-	{"latency", "numa", "the time of an access by the size of the buffer"},
 }
 
 // PresetsOf returns the presets of an experiment.
@@ -36,6 +36,9 @@ func PresetsOf(experiment string) []Predefined {
 
 // Preset returns the spec with this name.
 func Preset(name string) (Spec, error) {
+	if name == "latency" {
+		return Spec{}, hint.With(errors.New("gorun memory measures the time of an access by the size of the memory"), "gorun memory --latency")
+	}
 	var names []string
 	for _, p := range Presets {
 		if p.Name == name {

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 )
 
-// Setting is the requested state of a thread. The zero Setting changes nothing. A new thread inherits the setting of
-// the thread that starts it, and execve(2) keeps it.
+// Setting is what a thread, or each thread of a program, is to have. The zero Setting changes nothing. A new thread inherits
+// the setting of the thread that starts it, and execve(2) keeps it.
 type Setting struct {
 	CPUs          cpuset.Set      `json:"cpus"`                     // that it may run on; empty: not requested
 	Mempolicy     linux.Mempolicy `json:"mempolicy"`                // MempolicyDefault: not requested
@@ -19,6 +20,9 @@ type Setting struct {
 	PreferredNode *int            `json:"preferred_node,omitempty"` // by prctl, which needs a patched kernel; -1: none
 	Nice          *int            `json:"nice,omitempty"`
 	Sched         *linux.Sched    `json:"sched,omitempty"`
+
+	// GOMAXPROCS is that of a program, in the environment in which it is started; 0: not requested.
+	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 
 	allowed cpuset.Set // if the Setting was read from a thread: the mask for restoring CPUs, including offline ones
 }
@@ -33,7 +37,7 @@ func (m Mismatch) Error() string {
 	return fmt.Sprintf("asked for %s %s, the kernel answers %[1]s %[3]s", m.What, m.Asked, m.Got)
 }
 
-// part is one property that a Setting can request.
+// part is one property of a thread that a Setting can request.
 type part struct {
 	flag, what string // its name as a flag, and in a Mismatch
 	asked      func(s *Setting) bool
@@ -43,7 +47,7 @@ type part struct {
 	read       func(s *Setting, tid int) error         // sets s to the thread's value
 }
 
-// parts lists all properties of a Setting, in the order in which they are set and written.
+// parts lists all properties of a thread, in the order in which they are set and written.
 var parts = [...]part{
 	{
 		flag: "cpus", what: "CPUs",
@@ -116,7 +120,7 @@ func callingThread(tid int) error {
 	return nil
 }
 
-// Asked returns the number of properties that the setting requests.
+// Asked returns the number of properties of a thread that the setting requests.
 func (s *Setting) Asked() int {
 	n := 0
 	for i := range parts {
@@ -176,13 +180,27 @@ func (s *Setting) ReadBack(tid int) (mismatches []Mismatch, err error) {
 	return mismatches, nil
 }
 
+// Flag is a requested property as a flag of the command line.
+type Flag struct{ Name, Value string }
+
+// Flags returns what the setting requests as the flags of `gorun exec`.
+func (s *Setting) Flags() (flags []Flag) {
+	for i := range parts {
+		if parts[i].asked(s) {
+			flags = append(flags, Flag{parts[i].flag, parts[i].text(s)})
+		}
+	}
+	if s.GOMAXPROCS > 0 {
+		flags = append(flags, Flag{"gomaxprocs", strconv.Itoa(s.GOMAXPROCS)})
+	}
+	return flags
+}
+
 // String returns the setting in the words of the flags: "cpus 0-3, nice 5"; "none" if it requests nothing.
 func (s Setting) String() string {
 	var words []string
-	for i := range parts {
-		if parts[i].asked(&s) {
-			words = append(words, parts[i].flag+" "+parts[i].text(&s))
-		}
+	for _, f := range s.Flags() {
+		words = append(words, f.Name+" "+f.Value)
 	}
 	if words == nil {
 		return "none"

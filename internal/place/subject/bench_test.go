@@ -22,7 +22,7 @@ func BenchmarkSwitch(b *testing.B) {
 	p, err := Open(Who{PID: pid})
 	require.NoError(b, err)
 	defer p.Close()
-	settings := []Setting{{CPUs: cpuset.Of(cpus[0])}, {CPUs: cpuset.Of(cpus[1])}}
+	settings := []Setting{onCPUs(cpuset.Of(cpus[0])), onCPUs(cpuset.Of(cpus[1]))}
 	s, err := NewSwitcher(p, settings)
 	require.NoError(b, err)
 	var ours, theirs, readBack []float64

@@ -17,6 +17,7 @@ import (
 
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
+	"gorun/internal/place/placement"
 	"gorun/internal/place/subject/programtest"
 )
 
@@ -86,9 +87,9 @@ func TestPutBackOfAChild(t *testing.T) {
 	one, two := twoOf(t)
 	parent, starts := parent(t)
 	require.NoError(t, linux.SetAffinity(parent, two))
-	s, err := NewSwitcher(open(t, Who{PID: parent}), []Setting{{CPUs: one}})
+	s, err := NewSwitcher(open(t, Who{PID: parent}), []Setting{onCPUs(one)})
 	require.NoError(t, err)
-	_, _, err = s.Give(Setting{CPUs: one})
+	_, _, err = s.Give(onCPUs(one))
 	require.NoError(t, err)
 	child := starts()
 	assert.Equal(t, one.String(), thread(t, child).CPUs.String())
@@ -129,18 +130,18 @@ func TestGave(t *testing.T) {
 		is     cpuset.Set
 		want   bool
 	}{
-		"as given":                        {Setting{CPUs: set(1, 3)}, nil, set(1, 3), true},
-		"without a CPU that is offline":   {Setting{CPUs: set(1, 3)}, []cpuset.Set{set(0, 1, 2)}, set(1), true},
-		"although it is online again":     {Setting{CPUs: set(1, 3)}, []cpuset.Set{set(0, 1, 2), all}, set(1), true},
-		"of its own choice":               {Setting{CPUs: set(1, 3)}, nil, set(1), false},
-		"others":                          {Setting{CPUs: set(1, 3)}, []cpuset.Set{set(0, 1, 2)}, set(0, 1), false},
-		"all, since its only one went":    {Setting{CPUs: set(3)}, []cpuset.Set{set(0, 1, 2)}, all, true},
-		"those online, since it went":     {Setting{CPUs: set(3)}, []cpuset.Set{set(0, 1, 2)}, set(0, 1, 2), true},
-		"one, although its only one went": {Setting{CPUs: set(3)}, []cpuset.Set{set(0, 1, 2)}, set(1), false},
+		"as given":                        {onCPUs(set(1, 3)), nil, set(1, 3), true},
+		"without a CPU that is offline":   {onCPUs(set(1, 3)), []cpuset.Set{set(0, 1, 2)}, set(1), true},
+		"although it is online again":     {onCPUs(set(1, 3)), []cpuset.Set{set(0, 1, 2), all}, set(1), true},
+		"of its own choice":               {onCPUs(set(1, 3)), nil, set(1), false},
+		"others":                          {onCPUs(set(1, 3)), []cpuset.Set{set(0, 1, 2)}, set(0, 1), false},
+		"all, since its only one went":    {onCPUs(set(3)), []cpuset.Set{set(0, 1, 2)}, all, true},
+		"those online, since it went":     {onCPUs(set(3)), []cpuset.Set{set(0, 1, 2)}, set(0, 1, 2), true},
+		"one, although its only one went": {onCPUs(set(3)), []cpuset.Set{set(0, 1, 2)}, set(1), false},
 		"off a CPU":                       {Setting{Without: set(0)}, nil, set(1, 2, 3), true},
 		"off a CPU, and another offline":  {Setting{Without: set(0)}, []cpuset.Set{set(0, 1, 2)}, set(1, 2), true},
 		"off a CPU, of its own choice":    {Setting{Without: set(0)}, nil, set(1, 2), false},
-		"no CPUs were given":              {Setting{Nice: new(int)}, nil, set(1), false},
+		"no CPUs were given":              {Setting{Setting: placement.Setting{Nice: new(int)}}, nil, set(1), false},
 	} {
 		s := State{Given: []Setting{c.given}, Online: append([]cpuset.Set{all}, c.online...)}
 		assert.Equal(t, c.want, s.gave(Thread{PID: os.Getpid(), CPUs: c.is}, was), name)
@@ -153,11 +154,11 @@ func kept(t *testing.T) *State {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir()) // which root does not follow
 	pid := programtest.Start(t, "threads", "1").Process.Pid
 	one, _ := twoOf(t)
-	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{{CPUs: one}})
+	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{onCPUs(one)})
 	require.NoError(t, err)
 	require.NoError(t, s.State().Keep())
 	t.Cleanup(func() { _ = s.State().Drop() })
-	_, _, err = s.Give(Setting{CPUs: one})
+	_, _, err = s.Give(onCPUs(one))
 	require.NoError(t, err)
 	return s.State()
 }

@@ -12,8 +12,12 @@ import (
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
+	"gorun/internal/place/placement"
 	"gorun/internal/place/subject/programtest"
 )
+
+// onCPUs is the setting of threads on these CPUs.
+func onCPUs(cpus cpuset.Set) Setting { return Setting{Setting: placement.Setting{CPUs: cpus}} }
 
 func TestMain(m *testing.M) { programtest.Main(m) }
 
@@ -69,11 +73,11 @@ func TestSwitch(t *testing.T) {
 	one, two := twoOf(t)
 	all := had(t)
 	pid := programtest.Start(t, "threads", "8").Process.Pid
-	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{{CPUs: one}, {CPUs: two}, {}})
+	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{onCPUs(one), onCPUs(two), {}})
 	require.NoError(t, err)
 	requireMasks(t, pid, all) // nothing is switched yet
 
-	threads, took, err := s.Give(Setting{CPUs: one})
+	threads, took, err := s.Give(onCPUs(one))
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, threads, 9)
 	assert.Positive(t, took)
@@ -98,7 +102,7 @@ func TestSwitch(t *testing.T) {
 	assert.Empty(t, differs)
 	requireMasks(t, pid, all)
 
-	_, _, err = s.Give(Setting{CPUs: one})
+	_, _, err = s.Give(onCPUs(one))
 	require.NoError(t, err)
 	other := two.Minus(one)
 	require.NoError(t, linux.SetAffinity(pid, other))
@@ -113,11 +117,11 @@ func TestSwitch(t *testing.T) {
 func TestPutBackWhileThreadsStart(t *testing.T) {
 	one, two := twoOf(t)
 	pid := programtest.Start(t, "churn", "20").Process.Pid
-	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{{CPUs: one}, {CPUs: two}})
+	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{onCPUs(one), onCPUs(two)})
 	require.NoError(t, err)
 	for range 20 {
 		for _, cpus := range []cpuset.Set{one, two, one} {
-			_, _, err := s.Give(Setting{CPUs: cpus})
+			_, _, err := s.Give(onCPUs(cpus))
 			require.NoError(t, err)
 		}
 		tests.Await(t, "pass without an escaped thread", func() bool {
@@ -161,9 +165,9 @@ func TestFirstThreadEnded(t *testing.T) {
 	one, _ := twoOf(t)
 	pid := programtest.Start(t, "headless", "2").Process.Pid
 	tests.Await(t, "end of the first thread", func() bool { return tests.State(pid) == 'Z' })
-	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{{CPUs: one}})
+	s, err := NewSwitcher(open(t, Who{PID: pid}), []Setting{onCPUs(one)})
 	require.NoError(t, err)
-	threads, _, err := s.Give(Setting{CPUs: one})
+	threads, _, err := s.Give(onCPUs(one))
 	require.NoError(t, err)
 	assert.Greater(t, threads, 2)
 	notes, err := s.State().PutBack()
@@ -180,9 +184,9 @@ func TestFirstThreadEnded(t *testing.T) {
 func TestChildren(t *testing.T) {
 	one, _ := twoOf(t)
 	cmd := programtest.Start(t, "threads", "1")
-	s, err := NewSwitcher(open(t, Who{PID: cmd.Process.Pid, Children: true}), []Setting{{CPUs: one}})
+	s, err := NewSwitcher(open(t, Who{PID: cmd.Process.Pid, Children: true}), []Setting{onCPUs(one)})
 	require.NoError(t, err)
-	threads, _, err := s.Give(Setting{CPUs: one})
+	threads, _, err := s.Give(onCPUs(one))
 	require.NoError(t, err)
 	assert.Greater(t, threads, 1)
 	_, err = s.State().PutBack()
@@ -192,7 +196,7 @@ func TestChildren(t *testing.T) {
 // A nice value that could not be put back is refused without the privilege.
 func TestRestorable(t *testing.T) {
 	nice := 19
-	s := State{Nices: true, Given: []Setting{{Nice: &nice}}, Threads: []Thread{{PID: os.Getpid(), TID: os.Getpid()}}}
+	s := State{Nices: true, Given: []Setting{{Setting: placement.Setting{Nice: &nice}}}, Threads: []Thread{{PID: os.Getpid(), TID: os.Getpid()}}}
 	autogrouped := s.autogrouped() != nil
 	err := s.restorable()
 	switch {
@@ -215,10 +219,10 @@ func TestGroup(t *testing.T) {
 	file := filepath.Join(dir, "cpuset.cpus")
 	before, err := os.ReadFile(file)
 	require.NoError(t, err)
-	s, err := NewSwitcher(open(t, Who{Group: dir}), []Setting{{CPUs: one}, {CPUs: two}})
+	s, err := NewSwitcher(open(t, Who{Group: dir}), []Setting{onCPUs(one), onCPUs(two)})
 	require.NoError(t, err)
 	assert.Equal(t, byGroup, How(Who{Group: dir}))
-	_, _, err = s.Give(Setting{CPUs: one})
+	_, _, err = s.Give(onCPUs(one))
 	require.NoError(t, err)
 	checked, differs, err := s.ReadBack()
 	require.NoError(t, err)

@@ -12,16 +12,15 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
+	"gorun/internal/place/placement"
 )
 
-// Setting is what threads are given. Of what a Setting does not have, each thread keeps what it had when the program was saved.
+// Setting is what threads that run already are given: CPUs, nice value and policy, and the memory nodes of a cpuset, which bind as those
+// of MempolicyBind do. Of what a Setting does not have, each thread keeps what it had when the program was saved.
 type Setting struct {
-	CPUs    cpuset.Set   `json:"cpus"`
-	Without cpuset.Set   `json:"without"` // which are taken away from what each thread had
-	Nice    *int         `json:"nice,omitempty"`
-	Sched   *linux.Sched `json:"sched,omitempty"`
-	Nodes   cpuset.Set   `json:"nodes"`           // memory nodes, which only a cpuset has
-	Pages   bool         `json:"pages,omitempty"` // the pages that it has follow the nodes
+	placement.Setting
+	Without cpuset.Set `json:"without"`         // CPUs that are taken away from what each thread had
+	Pages   bool       `json:"pages,omitempty"` // the pages that the program has follow the nodes
 }
 
 // mask returns the CPUs that the setting gives a thread which had some.

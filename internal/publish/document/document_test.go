@@ -24,7 +24,7 @@ import (
 )
 
 // views have an experiment with columns of these figures.
-var views = render.Views{{Text: experiment.Text{Name: "primes"}, Columns: column.Of[figures]()}}
+var views = render.Views{{Text: experiment.Text{Name: "primes"}, Traits: experiment.Traits{Columns: column.Of[figures]()}}}
 
 type figures struct {
 	Figure float64 `json:"figure" is:"A number."`

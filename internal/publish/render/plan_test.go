@@ -55,7 +55,7 @@ func matrixPlan() *result.Plan {
 func TestPlanOfItsOwnCommand(t *testing.T) {
 	plan := matrixPlan()
 	plan.Experiment = "live"
-	shown := text(t, Views{{Text: experiment.Text{Name: "live"}, View: &experiment.View{Own: true}}}.Plan(plan), term.Options{})
+	shown := text(t, Views{{Text: experiment.Text{Name: "live"}, Traits: experiment.Traits{View: &experiment.View{Own: true}}}}.Plan(plan), term.Options{})
 	assert.True(t, strings.HasPrefix(shown, "Plan of gorun live (nothing was run)\n"), shown)
 }
 

@@ -113,7 +113,7 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			func(*result.Run) {},
 			[]string{"node 0 node 1 865.5 158.5", " 16 11.5 4 0 0.5 0.5 0.5 0 "},
 		},
-		{"numa-buffers", term.Options{}, func(run *result.Run) { run.Caches = run.Caches[:1] }, []string{"2 MiB no cache"}},
+		{"memory-latency", term.Options{}, func(run *result.Run) { run.Caches = run.Caches[:1] }, []string{"2 MiB no cache"}},
 	} {
 		run := copyOf(t, c.run)
 		c.change(run)

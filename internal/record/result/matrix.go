@@ -137,6 +137,14 @@ const MaxRSS = "max_rss_bytes"
 // MetricColumn is a command's own figure, in its own unit.
 const MetricColumn = "metric"
 
+// MetricColumnOf returns the column of a command's figure by its position, from 0.
+func MetricColumnOf(i int) string {
+	if i == 0 {
+		return MetricColumn
+	}
+	return fmt.Sprintf("%s_%d", MetricColumn, i+1)
+}
+
 // The directions in which a metric is better.
 const (
 	Lower  = "lower"

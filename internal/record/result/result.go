@@ -31,7 +31,7 @@ type Run struct {
 	Matrix     *Matrix           `json:"matrix,omitempty"`
 	Cells      []Cell            `json:"cells,omitempty"`     // of a matrix
 	Files      []File            `json:"files,omitempty"`     // of a journal: what its samples start and read
-	Caches     []Cache           `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
+	Caches     []Cache           `json:"caches,omitempty"`    // of the run's first CPU, for memory --latency: the smallest first
 	NumaRows   []NumaRow         `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
 	Samples    []Sample          `json:"samples"`
 	Units      map[string]string `json:"units,omitempty"`   // in which a program's own figures are judged and shown, by column, as in the first sample

@@ -11,9 +11,10 @@ import (
 	"gorun/internal/base/catalog"
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/place/named"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
-	"gorun/internal/start/launch"
 )
 
 // Way is a way to give a program a setting. To add one, add its row to Ways.
@@ -23,8 +24,8 @@ type Way struct {
 	// Before: the line comes before the words of the program's command.
 	Before bool
 	head   string // a line before the others
-	of     func(s Setting) text
-	now    func(s Setting) []string // for a program that runs; nil: the way is for one that is started
+	of     func(p named.Placement) text
+	now    func(s placement.Setting, r *Running) []string // for a program that runs; nil: the way is for one that is started
 	kept   kept
 	brief  func(l *result.Lines) string // what a table has in place of the lines; nil: a table has the lines
 }
@@ -34,36 +35,6 @@ func (w Way) Entry() (name, usage string) { return w.Name, w.Usage }
 
 // Find returns the way with this name, or an error that lists them.
 func Find(name string) (Way, error) { return catalog.Find(Ways[:], "way", name) }
-
-// Setting is what a way applies.
-type Setting struct {
-	launch.CommandSetting
-	Pod     *Pod     // how a pod gets the CPUs; nil: it cannot by itself
-	Running *Running // the program that is to get it; nil: one that is started with it
-}
-
-// Pod is what a pod and its kubelet need for CPUs of the pod's own.
-type Pod struct {
-	CPUs  int    // how many
-	Needs string // of the kubelet, in addition to the policy static; "": nothing
-}
-
-// String describes how a pod gets its CPUs (kubernetes.io, "Control CPU Management Policies on the Node"); "" if it cannot.
-func (p *Pod) String() string {
-	if p == nil {
-		return ""
-	}
-	return fmt.Sprintf("cpu: %d in requests and limits alike (a Guaranteed pod), %s", p.CPUs, p.kubelet())
-}
-
-// kubelet returns what the kubelet needs.
-func (p *Pod) kubelet() string {
-	needs := "the kubelet's cpuManagerPolicy: static"
-	if p.Needs != "" {
-		needs += " with " + p.Needs
-	}
-	return needs
-}
 
 // text is how a way applies a setting: its lines, and what it cannot express. It has no lines if nothing needs to be set, or if it
 // cannot give the program its CPUs and its memory.
@@ -102,10 +73,19 @@ func lines(at func(l *result.Lines) *[]string) kept {
 	}
 }
 
-// Lines returns how each way applies a setting.
-func Lines(s Setting) (l result.Lines) {
+// Lines returns how each way gives a placement to a program: to one that is started in it, or to one that runs, if r is not nil. Of
+// copies with masks of their own, each group of copies has its lines.
+func Lines(p named.Placement, r *Running) (l result.Lines) {
+	for _, g := range named.Groups(p.Masks) {
+		own := p
+		own.CPUs, own.Masks = g.CPUs, nil
+		l.Copies = append(l.Copies, result.CopyLines{Copies: g.Copies.String(), Lines: Lines(own, r)})
+	}
+	if l.Copies != nil {
+		return l
+	}
 	for _, w := range Ways {
-		t := w.of(s)
+		t := w.of(p)
 		w.kept.set(&l, t.lines)
 		if t.lacks != "" {
 			if l.Lacks == nil {
@@ -113,17 +93,17 @@ func Lines(s Setting) (l result.Lines) {
 			}
 			l.Lacks[w.Name] = t.lacks
 		}
-		if s.Running == nil || w.now == nil {
+		if r == nil || w.now == nil {
 			continue
 		}
-		if now := w.now(s); now != nil {
+		if now := w.now(p.Setting, r); now != nil {
 			if l.Now == nil {
 				l.Now = map[string][]string{}
 			}
 			l.Now[w.Name] = now
 		}
 	}
-	l.Kubernetes = s.Pod.String()
+	l.Kubernetes = p.Pod.String()
 	return l
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
+	"gorun/internal/place/named"
 	"gorun/internal/place/placement"
-	"gorun/internal/start/launch"
 )
 
 // A setting in gorun's words, and as each way applies it: "!" and what it cannot express follow the lines.
@@ -81,9 +82,10 @@ func TestWays(t *testing.T) {
 		}},
 	} {
 		t.Run(words, func(t *testing.T) {
-			s := launch.CommandSetting{Setting: c.setting, GOMAXPROCS: c.procs}
+			s := c.setting
+			s.GOMAXPROCS = c.procs
 			require.Equal(t, words, s.String())
-			l := Lines(Setting{CommandSetting: s})
+			l := Lines(named.Placement{Setting: s}, nil)
 			got := map[string]string{}
 			for _, w := range Ways {
 				text := strings.TrimPrefix(strings.Join(w.Lines(&l), " "), "[Service] ")
@@ -138,10 +140,10 @@ func TestRunning(t *testing.T) {
 		}},
 		{placement.Setting{}, Running{PID: 7}, nil},
 	} {
-		l := Lines(Setting{CommandSetting: launch.CommandSetting{Setting: c.setting}, Running: &c.program})
+		l := Lines(named.Placement{Setting: c.setting}, &c.program)
 		assert.Equal(t, c.want, l.Now)
 	}
-	l := Lines(Setting{CommandSetting: launch.CommandSetting{Setting: cpus}, Running: &Running{PID: 7, Unit: "db.service"}})
+	l := Lines(named.Placement{Setting: cpus}, &Running{PID: 7, Unit: "db.service"})
 	table := Table(&l)
 	var got []string
 	for _, row := range table.Rows[:5] {
@@ -159,12 +161,12 @@ func TestRunning(t *testing.T) {
 
 func TestPods(t *testing.T) {
 	const guaranteed = "in requests and limits alike (a Guaranteed pod), the kubelet's cpuManagerPolicy: static"
-	assert.Empty(t, (*Pod)(nil).String())
-	assert.Equal(t, "cpu: 1 "+guaranteed, (&Pod{CPUs: 1}).String())
+	assert.Empty(t, (*named.Pod)(nil).String())
+	assert.Equal(t, "cpu: 1 "+guaranteed, (&named.Pod{CPUs: 1}).String())
 	nice := 5
-	s := Setting{CommandSetting: launch.CommandSetting{Setting: placement.Setting{CPUs: cpuset.Of(0, 32), Nice: &nice}, GOMAXPROCS: 2}}
-	s.Pod = &Pod{CPUs: 2, Needs: "the option full-pcpus-only"}
-	l := Lines(s)
+	s := named.Placement{Setting: placement.Setting{CPUs: cpuset.Of(0, 32), Nice: &nice, GOMAXPROCS: 2}}
+	s.Pod = &named.Pod{CPUs: 2, Needs: "the option full-pcpus-only"}
+	l := Lines(s, nil)
 	assert.Equal(t, "cpu: 2 "+guaranteed+" with the option full-pcpus-only", l.Kubernetes)
 	assert.Equal(t, `# Memory needs equal requests and limits too (a Guaranteed pod). This needs
 # the kubelet's cpuManagerPolicy: static with the option full-pcpus-only.
@@ -176,12 +178,25 @@ env:
 	assert.Equal(t, "the kubelet decides which CPUs they are; begin the command in the container with nice -n 5", l.Lacks["kubernetes"])
 }
 
+// Every placement of every recorded machine has lines.
+func TestLinesOfPlacements(t *testing.T) {
+	for name, m := range hosts.All(t) {
+		placements, err := named.In(m, m.Allowed(), cpuset.Set{}).All("")
+		require.NoError(t, err)
+		for _, p := range placements[1:] { // the first is unbound
+			lines := Lines(p, nil)
+			assert.NotEmpty(t, lines.Numactl, "%s: %s", name, p.Name)
+			assert.NotEmpty(t, lines.Systemd, "%s: %s", name, p.Name)
+		}
+	}
+}
+
 // All lines of a Go program.
 func TestGo(t *testing.T) {
 	nice, sched := -5, linux.Sched{Policy: linux.SchedIdle}
-	l := Lines(Setting{CommandSetting: launch.CommandSetting{GOMAXPROCS: 2, Setting: placement.Setting{
-		CPUs: cpuset.Of(0, 32), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice, Sched: &sched,
-	}}})
+	l := Lines(named.Placement{Setting: placement.Setting{
+		GOMAXPROCS: 2, CPUs: cpuset.Of(0, 32), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice, Sched: &sched,
+	}}, nil)
 	assert.Equal(t, `// First in main. Imports: log, os, runtime, golang.org/x/sys/unix, unsafe
 if os.Getenv("PLACED") == "" {
 	runtime.LockOSThread()
@@ -208,9 +223,9 @@ if os.Getenv("PLACED") == "" {
 	}
 	log.Fatal(unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), "PLACED=1", "GOMAXPROCS=2")))
 }`, strings.Join(l.Go, "\n"))
-	l = Lines(Setting{CommandSetting: launch.CommandSetting{GOMAXPROCS: 2}})
+	l = Lines(named.Placement{Setting: placement.Setting{GOMAXPROCS: 2}}, nil)
 	assert.Equal(t, []string{"runtime.GOMAXPROCS(2)"}, l.Go)
-	l = Lines(Setting{CommandSetting: launch.CommandSetting{Setting: placement.Setting{CPUs: cpuset.Of(1024)}}})
+	l = Lines(named.Placement{Setting: placement.Setting{CPUs: cpuset.Of(1024)}}, nil)
 	assert.Empty(t, l.Go)
 	assert.Equal(t, "unix.CPUSet has CPUs up to 1023", l.Lacks["go"])
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gorun/internal/kernel/linux"
+	"gorun/internal/place/named"
 )
 
 // variable tells a Go program that it has started itself again.
@@ -13,7 +14,7 @@ const variable = "PLACED"
 // byGo returns the lines by which a Go program gives itself a setting. The calls are for one thread, and the program has several
 // when main begins: so that thread starts the program again, which keeps the process and its setting (execve(2)), and each
 // thread of the new program inherits it.
-func byGo(s Setting) text {
+func byGo(s named.Placement) text {
 	if s.PreferredNode != nil {
 		return none(onlyGorun)
 	}

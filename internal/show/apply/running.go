@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gorun/internal/kernel/linux"
+	"gorun/internal/place/placement"
 )
 
 // Running is a program that runs already.
@@ -29,11 +30,11 @@ func (r *Running) each(command string) string {
 }
 
 // nowByTaskset gives all threads a setting: taskset(1), chrt(1) and renice(1).
-func nowByTaskset(s Setting) (lines []string) {
+func nowByTaskset(s placement.Setting, r *Running) (lines []string) {
 	if s.Mempolicy != linux.MempolicyDefault {
 		return nil
 	}
-	add := func(command string) { lines = append(lines, s.Running.each(command)) }
+	add := func(command string) { lines = append(lines, r.each(command)) }
 	if !s.CPUs.Empty() {
 		add("taskset -acp " + s.CPUs.String() + " PID")
 	}
@@ -48,24 +49,24 @@ func nowByTaskset(s Setting) (lines []string) {
 }
 
 // nowBySystemd sets properties of a unit, which keeps them (systemctl(1), set-property; systemd.resource-control(5)).
-func nowBySystemd(s Setting) []string {
+func nowBySystemd(s placement.Setting, r *Running) []string {
 	words := []string{"systemctl", "set-property", "UNIT"}
-	if s.Running.Unit != "" {
-		words[2] = s.Running.Unit
+	if r.Unit != "" {
+		words[2] = r.Unit
 	}
-	if s.Running.User {
+	if r.User {
 		words[0] += " --user"
 	}
-	return nowByCpuset(s, words, "AllowedCPUs=", "AllowedMemoryNodes=", s.Running.Container != "")
+	return nowByCpuset(s, words, "AllowedCPUs=", "AllowedMemoryNodes=", r.Container != "")
 }
 
 // nowByDocker changes a container (docker-update(1)).
-func nowByDocker(s Setting) []string {
+func nowByDocker(s placement.Setting, r *Running) []string {
 	name := "NAME"
-	if s.Running.Container != "" {
-		name = s.Running.Container
+	if r.Container != "" {
+		name = r.Container
 	}
-	lines := nowByCpuset(s, []string{"docker", "update"}, "--cpuset-cpus=", "--cpuset-mems=", s.Running.Unit != "")
+	lines := nowByCpuset(s, []string{"docker", "update"}, "--cpuset-cpus=", "--cpuset-mems=", r.Unit != "")
 	for i := range lines {
 		lines[i] += " " + name
 	}
@@ -73,7 +74,7 @@ func nowByDocker(s Setting) []string {
 }
 
 // nowByCpuset sets the CPUs and the memory of a control group, which has no more; nil: it cannot, or another keeps the group.
-func nowByCpuset(s Setting, words []string, cpus, nodes string, another bool) []string {
+func nowByCpuset(s placement.Setting, words []string, cpus, nodes string, another bool) []string {
 	bound := s.Mempolicy == linux.MempolicyBind
 	if another || s.Nice != nil || s.Sched != nil || s.Mempolicy != linux.MempolicyDefault && !bound || s.CPUs.Empty() && !bound {
 		return nil

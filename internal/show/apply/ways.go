@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gorun/internal/kernel/linux"
+	"gorun/internal/place/named"
 	"gorun/internal/record/result"
 )
 
@@ -52,36 +53,20 @@ var Ways = [...]Way{
 // onlyGorun is why nothing else applies a preferred node.
 const onlyGorun = "only gorun asks a kernel for a preferred node"
 
-func byGorun(s Setting) text {
-	words := []string{"gorun", "exec"}
-	add := func(flag, value string) {
-		if value != "" {
-			words = append(words, "--"+flag, value)
-		}
-	}
-	number := func(flag string, n *int) {
-		if n != nil {
-			add(flag, strconv.Itoa(*n))
-		}
-	}
-	add("cpus", s.CPUs.String())
-	add("mempolicy", s.MempolicyFlag())
-	number("preferred-node", s.PreferredNode)
-	number("nice", s.Nice)
-	if s.Sched != nil {
-		add("sched", s.Sched.String())
-	}
-	if s.GOMAXPROCS > 0 {
-		number("gomaxprocs", &s.GOMAXPROCS)
-	}
-	if len(words) == 2 {
+func byGorun(s named.Placement) text {
+	flags := s.Flags()
+	if flags == nil {
 		return text{}
 	}
-	return text{lines: []string{strings.Join(words, " ") + " --"}}
+	line := "gorun exec"
+	for _, f := range flags {
+		line += " --" + f.Name + " " + f.Value
+	}
+	return text{lines: []string{line + " --"}}
 }
 
 // before returns the commands that set what CPUs and memory are not, before the words of taskset(1) or numactl(8).
-func before(s Setting) (words []string) {
+func before(s named.Placement) (words []string) {
 	if s.GOMAXPROCS > 0 {
 		words = append(words, "env", gomaxprocs(s))
 	}
@@ -89,7 +74,7 @@ func before(s Setting) (words []string) {
 }
 
 // scheduled returns the commands that set the nice value and the policy: nice(1) and chrt(1).
-func scheduled(s Setting) (words []string) {
+func scheduled(s named.Placement) (words []string) {
 	if s.Nice != nil {
 		words = append(words, "nice", "-n", strconv.Itoa(*s.Nice))
 	}
@@ -101,10 +86,10 @@ func scheduled(s Setting) (words []string) {
 }
 
 // gomaxprocs is the variable of the environment.
-func gomaxprocs(s Setting) string { return "GOMAXPROCS=" + strconv.Itoa(s.GOMAXPROCS) }
+func gomaxprocs(s named.Placement) string { return "GOMAXPROCS=" + strconv.Itoa(s.GOMAXPROCS) }
 
 // prefixed returns words as one line, if there are any, and what nice(1) does to the nice value if it is among them.
-func prefixed(s Setting, words []string) (t text) {
+func prefixed(s named.Placement, words []string) (t text) {
 	if len(words) == 0 {
 		return t
 	}
@@ -115,7 +100,7 @@ func prefixed(s Setting, words []string) (t text) {
 	return t
 }
 
-func byTaskset(s Setting) text {
+func byTaskset(s named.Placement) text {
 	words := before(s)
 	switch {
 	case s.PreferredNode != nil:
@@ -138,7 +123,7 @@ var policies = map[linux.Mempolicy]struct{ numactl, systemd, constant string }{
 }
 
 // byNumactl needs CPUs or memory to be set: numactl(8) without a policy only shows what is set.
-func byNumactl(s Setting) text {
+func byNumactl(s named.Placement) text {
 	if s.PreferredNode != nil {
 		return none(onlyGorun)
 	}
@@ -159,7 +144,7 @@ func byNumactl(s Setting) text {
 }
 
 // bySystemd follows systemd.exec(5).
-func bySystemd(s Setting) (t text) {
+func bySystemd(s named.Placement) (t text) {
 	policy := policies[s.Mempolicy].systemd
 	switch {
 	case s.PreferredNode != nil:
@@ -195,7 +180,7 @@ func bySystemd(s Setting) (t text) {
 }
 
 // byDocker sets a cpuset (docker-run(1)): memory is limited to nodes, as by the policy bind, or not at all.
-func byDocker(s Setting) (t text) {
+func byDocker(s named.Placement) (t text) {
 	words := []string{"docker", "run"}
 	switch s.Mempolicy {
 	case linux.MempolicyDefault, linux.MempolicyLocal: // memory comes from the node of the CPU that touches it first
@@ -223,7 +208,7 @@ func byDocker(s Setting) (t text) {
 }
 
 // inContainer says how a command in a container gets what a container's own options cannot give it.
-func inContainer(s Setting) string {
+func inContainer(s named.Placement) string {
 	if words := scheduled(s); words != nil {
 		return "begin the command in the container with " + strings.Join(words, " ")
 	}
@@ -231,7 +216,7 @@ func inContainer(s Setting) string {
 }
 
 // byPod gives the container of a pod exclusive CPUs. Which ones they are, the kubelet decides.
-func byPod(s Setting) (t text) {
+func byPod(s named.Placement) (t text) {
 	switch {
 	case s.PreferredNode != nil:
 		return none(onlyGorun)
@@ -248,7 +233,7 @@ func byPod(s Setting) (t text) {
 	}
 	t.lines = []string{
 		"# Memory needs equal requests and limits too (a Guaranteed pod). This needs",
-		"# " + s.Pod.kubelet() + ".",
+		"# " + s.Pod.Kubelet() + ".",
 		"resources:",
 		fmt.Sprintf("  requests: {cpu: %d}", s.Pod.CPUs),
 		fmt.Sprintf("  limits: {cpu: %d}", s.Pod.CPUs),
@@ -263,6 +248,6 @@ func byPod(s Setting) (t text) {
 	return t
 }
 
-func podEnvironment(s Setting) []string {
+func podEnvironment(s named.Placement) []string {
 	return []string{"env:", fmt.Sprintf(`- {name: GOMAXPROCS, value: "%d"}`, s.GOMAXPROCS)}
 }

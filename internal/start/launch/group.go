@@ -45,7 +45,7 @@ type copied struct {
 func (g *group) start(o *Outcome) error {
 	files := g.files
 	for i, of := range g.Copies {
-		argv, env := texts(of.Argv), g.environ(of, os.Environ())
+		argv, env := of.Argv, g.environ(of, os.Environ())
 		path := of.Path
 		if path == "" {
 			var err error
@@ -53,8 +53,8 @@ func (g *group) start(o *Outcome) error {
 				return err
 			}
 		}
-		own := files[:of.Files]
-		files = files[of.Files:]
+		own := files[:g.Files[i]]
+		files = files[g.Files[i]:]
 		c := &copied{wall: make(chan time.Duration, 1)}
 		if g.gate != nil {
 			c.name = cmp.Or(of.Name, fmt.Sprintf("copy %d", i)) + ": "
@@ -76,7 +76,7 @@ func (g *group) start(o *Outcome) error {
 				forked(pid, err)
 			}
 		}
-		if err := g.startOne(o, c, of.CommandSetting, run); err != nil {
+		if err := g.startOne(o, c, of.Setting, run); err != nil {
 			return err
 		}
 		g.copies = append(g.copies, c)
@@ -87,7 +87,7 @@ func (g *group) start(o *Outcome) error {
 // startOne starts a command from a thread that has the setting and lives until the group is over: the command dies with it.
 // The thread waits for the command's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
 // the wall time.
-func (g *group) startOne(o *Outcome, c *copied, s CommandSetting, run func(forked func(pid int, err error))) error {
+func (g *group) startOne(o *Outcome, c *copied, s placement.Setting, run func(forked func(pid int, err error))) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
@@ -245,7 +245,7 @@ func (g *group) reap(o *Outcome, machine *placement.Monitor) error {
 	o.Copies = endings
 	for i := range endings {
 		if err := g.gate.Failed(i); err != nil {
-			return runError(string(g.Copies[i].Argv[0]), err)
+			return runError(g.Copies[i].Argv[0], err)
 		}
 	}
 	return nil

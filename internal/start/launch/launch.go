@@ -22,27 +22,8 @@ import (
 	"gorun/internal/place/placement"
 )
 
-// CommandSetting is the setting in which a command is started. The zero CommandSetting changes nothing.
-type CommandSetting struct {
-	placement.Setting
-	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
-}
-
-// String returns the setting as flags, like that of placement.Setting: "cpus 0-3, gomaxprocs 2".
-func (s CommandSetting) String() string {
-	words := s.Setting.String()
-	if s.GOMAXPROCS == 0 {
-		return words
-	}
-	own := fmt.Sprintf("gomaxprocs %d", s.GOMAXPROCS)
-	if s.Asked() == 0 {
-		return own
-	}
-	return words + ", " + own
-}
-
-// environ returns the environment of the command.
-func (s CommandSetting) environ(env []string) []string {
+// environ returns the environment of a command with a setting.
+func environ(s placement.Setting, env []string) []string {
 	if s.GOMAXPROCS == 0 {
 		return env
 	}
@@ -131,7 +112,7 @@ func interpreter(ctx context.Context, path string) (words []string, err error) {
 
 // Exec applies the setting to this process and replaces it by the command (execve(2)). It returns only on failure, with
 // an *ExitError. The command has this process's descriptors, signals and exit code. argv[0] is looked up in env's PATH.
-func Exec(s CommandSetting, argv, env []string) error {
+func Exec(s placement.Setting, argv, env []string) error {
 	path, err := find(argv, env)
 	if err != nil {
 		return err
@@ -144,7 +125,7 @@ func Exec(s CommandSetting, argv, env []string) error {
 	if err != nil {
 		return &ExitError{ExitRefused, err}
 	}
-	return execute(path, argv, func(path string, argv []string) error { return syscall.Exec(path, argv, s.environ(env)) })
+	return execute(path, argv, func(path string, argv []string) error { return syscall.Exec(path, argv, environ(s, env)) })
 }
 
 // execute runs a file by a function, or, as execvp(3) does, by the shell if the kernel cannot execute it.

@@ -70,7 +70,7 @@ func TestMain(m *testing.M) {
 			os.Exit(o.ExitCode)
 		}
 	case asCommand:
-		err = Exec(CommandSetting{}, args, os.Environ())
+		err = Exec(placement.Setting{}, args, os.Environ())
 	case asWriter:
 		for i := range mebibyte / 1024 {
 			os.Stdout.Write(block('o', i))

@@ -15,6 +15,7 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/perf"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/start/child"
 )
@@ -26,7 +27,7 @@ const SupervisorCommand = "exec-supervisor"
 type Command struct {
 	Self    child.Self // which calls Supervise as SupervisorCommand; the command gets its environment
 	Argv    []string
-	Setting CommandSetting
+	Setting placement.Setting
 	Dir     string // the directory in which the command starts, and in which its name is looked up; "": this process's own
 
 	Stdin          *os.File // nil: /dev/null
@@ -67,15 +68,38 @@ type Command struct {
 	PassThrough bool
 }
 
-// Copy is one of several commands that begin at the same time.
+// Copy is one of several commands that begin at the same time. Its supervisor gets the files as descriptors.
 type Copy struct {
-	Name                  string // in mismatches and errors; "": it is called by its number
-	Path                  string // of the executable; "": argv[0], looked up in PATH
-	Argv                  []string
-	Environ               []string // variables in addition to those of Self, or in place of them
-	Setting               CommandSetting
-	Stdin, Stdout, Stderr *os.File
-	Files                 []*os.File // its descriptors from 3 on, at most five
+	Name    string            `json:"name,omitempty"` // in mismatches and errors; "": it is called by its number
+	Path    string            `json:"path,omitempty"` // of the executable; "": argv[0], looked up in PATH
+	Argv    Texts             `json:"argv"`
+	Environ Texts             `json:"environ,omitempty"` // variables in addition to those of Self, or in place of them
+	Setting placement.Setting `json:"setting"`
+
+	Stdin, Stdout, Stderr *os.File   `json:"-"`
+	Files                 []*os.File `json:"-"` // its descriptors from 3 on, at most five
+}
+
+// Texts are words that need not be valid UTF-8, so that JSON has them as bytes.
+type Texts []string
+
+// MarshalJSON implements json.Marshaler.
+func (t Texts) MarshalJSON() ([]byte, error) {
+	words := make([][]byte, len(t))
+	for i, text := range t {
+		words[i] = []byte(text)
+	}
+	return json.Marshal(words)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Texts) UnmarshalJSON(from []byte) error {
+	var words [][]byte
+	err := json.Unmarshal(from, &words)
+	for _, word := range words {
+		*t = append(*t, string(word))
+	}
+	return err
 }
 
 // copies returns the commands to start: one, unless there are several.
@@ -280,18 +304,11 @@ func (r *running) start(c Command) (err error) {
 	}
 	asked := request{
 		Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding, Patience: r.patience,
-		Gate: c.Copies != nil, Together: c.Together, Fixed: c.Fixed, Started: c.Started != nil,
+		Gate: c.Copies != nil, Together: c.Together, Fixed: c.Fixed, Started: c.Started != nil, Copies: c.copies(),
 	}
-	for i, of := range c.copies() {
-		one := asking{Name: of.Name, Path: of.Path, CommandSetting: of.Setting, Files: len(r.files[i])}
-		for _, arg := range of.Argv {
-			one.Argv = append(one.Argv, []byte(arg))
-		}
-		for _, variable := range of.Environ {
-			one.Environ = append(one.Environ, []byte(variable))
-		}
-		asked.Copies = append(asked.Copies, one)
-		err = cmp.Or(err, r.conn.Send(r.files[i]...))
+	for _, files := range r.files {
+		asked.Files = append(asked.Files, len(files))
+		err = cmp.Or(err, r.conn.Send(files...))
 	}
 	if err == nil {
 		err = json.NewEncoder(r.conn).Encode(message{Request: &asked})

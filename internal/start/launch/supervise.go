@@ -44,7 +44,8 @@ type message struct {
 
 // request is the part of a Command that its supervisor needs.
 type request struct {
-	Copies     []asking      `json:"copies"`
+	Copies     []Copy        `json:"copies"`
+	Files      []int         `json:"files"` // the number of descriptors of each copy
 	Migrations bool          `json:"migrations,omitempty"`
 	Leaves     bool          `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
 	Padding    int           `json:"padding,omitempty"`
@@ -58,33 +59,16 @@ type request struct {
 	signals chan syscall.Signal // for the commands; closed at the end of the socket
 }
 
-// asking is what a supervisor needs of a Copy. Texts may not be valid UTF-8.
-type asking struct {
-	Name string `json:"name,omitempty"`
-	Path string `json:"path,omitempty"`
-	CommandSetting
-	Argv    [][]byte `json:"argv"`
-	Environ [][]byte `json:"environ,omitempty"`
-	Files   int      `json:"files"` // number of its files
-}
-
 // PaddingVariable is the environment variable whose value only has a length.
 const PaddingVariable = "GORUN_PADDING"
 
 // environ returns the environment of a copy.
-func (r request) environ(of asking, env []string) []string {
-	env = of.CommandSetting.environ(with(env, texts(of.Environ)...))
+func (r request) environ(of Copy, env []string) []string {
+	env = environ(of.Setting, with(env, of.Environ...))
 	if r.Padding == 0 {
 		return env
 	}
 	return with(env, PaddingVariable+"="+strings.Repeat("x", r.Padding))
-}
-
-func texts(words [][]byte) (texts []string) {
-	for _, word := range words {
-		texts = append(texts, string(word))
-	}
-	return texts
 }
 
 // answer is the message that a supervisor sends to Run at the end; before it, one that only has the PIDs, if Run asked for them.
@@ -189,8 +173,8 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	}
 	defer closeFiles()
 	files := 0
-	for _, of := range r.Copies {
-		files += of.Files
+	for _, n := range r.Files {
+		files += n
 	}
 	if len(r.files) != files {
 		return o, fmt.Errorf("pass the standard files: %w", syscall.EMFILE) // the kernel drops those above the limit

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -115,4 +116,10 @@ func (t *tail) end(left bool) []byte {
 	_ = t.from.SetReadDeadline(deadline)
 	<-t.over
 	return t.kept[max(0, len(t.kept)-t.keep):]
+}
+
+// EndOf returns the end of an output, in one line.
+func EndOf(output []byte) string {
+	const shown = 300 // bytes
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(output[max(0, len(output)-shown):]), "�")), " ")
 }

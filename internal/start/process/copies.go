@@ -87,7 +87,7 @@ func Start(ctx context.Context, self child.Self, command string, of []Copy) (c *
 		}
 		files = append(files, request)
 		commands.Copies = append(commands.Copies, launch.Copy{
-			Name: one.Name, Path: self.Path, Argv: self.Args(command), Setting: launch.CommandSetting{Setting: one.Setting},
+			Name: one.Name, Path: self.Path, Argv: self.Args(command), Setting: one.Setting,
 			Stdin: request, Files: append([]*os.File{file}, one.Files...),
 		})
 	}

@@ -51,16 +51,18 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun bind --dry-run\n" +
 			"  gorun matrix bind --processes 2,20",
 	},
-	Sampling:    experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
-	Place:       experiment.Started,
-	SharedFlags: []string{"trials"},
-	Columns:     columns,
-	New:         func() experiment.Flags[Cell] { return &flags{} },
+	Traits: experiment.Traits{
+		Sampling:    experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
+		Place:       experiment.Started,
+		SharedFlags: []string{"trials"},
+		Columns:     columns,
+		Picture:     &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},
+		View:        &shown,
+	},
+	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(s.Environ)}, nil
 	},
-	Picture: &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},
-	View:    &shown,
 })
 
 // sampler starts new processes for each trial.
@@ -143,7 +145,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Processes: f.processes, ProcessBytes: bytes,
 		Less: "give fewer --processes, or a smaller --array",
 	}
-	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}
+	bound := experiment.Cell[Cell]{Do: c, Row: experiment.Row{Name: "bound", Running: "bound processes"}}
 	bound.Do.Bound = true
 	if m.Sampling.Samples == 0 { // a matrix, in which "unbound" is not a flag
 		r.Cells, r.Spec = []experiment.Cell[Cell]{bound}, spec
@@ -151,7 +153,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	spec.Trials = f.trials
 	order := Order(f.trials, m.Seed)
-	r.Cells = []experiment.Cell[Cell]{Unbound: {Do: c, Name: "unbound", Running: "unbound processes"}, Bound: bound}
+	unbound := experiment.Cell[Cell]{Do: c, Row: experiment.Row{Name: "unbound", Running: "unbound processes"}}
+	r.Cells = []experiment.Cell[Cell]{Unbound: unbound, Bound: bound}
 	for i := range r.Cells {
 		r.Cells[i].Flags = map[string]string{"placement": r.Cells[i].Name}
 		r.Cells[i].Command = []string{

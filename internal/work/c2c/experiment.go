@@ -29,15 +29,17 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun c2c --pairs per-llc --svg map.svg\n" +
 			"  gorun c2c --mem-node far",
 	},
-	Sampling: experiment.Sampling{Samples: 1, Budget: mapTime.Seconds()},
-	Place:    experiment.Here,
-	RowHint:  "give each cell two CPUs: --cpus '0,1 0,2'",
-	Compared: oneWay.Name,
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     open,
-	Picture:  &experiment.Picture{Usage: "draw the map into this `file`", Draw: writeSVG},
-	View:     &shown,
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{Samples: 1, Budget: mapTime.Seconds()},
+		Place:    experiment.Here,
+		RowHint:  "give each cell two CPUs: --cpus '0,1 0,2'",
+		Compared: oneWay.Name,
+		Columns:  columns,
+		Picture:  &experiment.Picture{Usage: "draw the map into this `file`", Draw: writeSVG},
+		View:     &shown,
+	},
+	New:  func() experiment.Flags[Cell] { return &flags{} },
+	Open: open,
 })
 
 // mapTime is the default limit for the time of one sample of each pair.
@@ -108,10 +110,12 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		c.Method, c.Each, c.MemNode = f.method, plan.Each, nodes[c.NodeA]
 		list := strconv.Itoa(pair.A) + "," + strconv.Itoa(pair.B)
 		r.Cells[i] = experiment.Cell[Cell]{
-			Do:      c,
-			Name:    "--cpus " + list,
-			Flags:   map[string]string{"cpus": list},
-			Running: fmt.Sprintf("CPUs %d and %d", pair.A, pair.B),
+			Do: c,
+			Row: experiment.Row{
+				Name:    "--cpus " + list,
+				Flags:   map[string]string{"cpus": list},
+				Running: fmt.Sprintf("CPUs %d and %d", pair.A, pair.B),
+			},
 		}
 	}
 	r.Spec = &spec{

@@ -9,10 +9,32 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
+	"gorun/internal/experiment"
 	"gorun/internal/guard/dedicate"
 	"gorun/internal/guard/guardian"
 	"gorun/internal/record/result"
 )
+
+// noDedicate is the value of --dedicate that moves no thread.
+const noDedicate = "none"
+
+func (f *flags) dedicates() bool { return f.dedicate != "" && f.dedicate != noDedicate }
+
+// dedicated returns the request for --dedicate; nil if nothing is moved.
+func (f *flags) dedicated(m experiment.Machine) (*dedicate.Request, error) {
+	if !f.dedicates() {
+		return nil, nil
+	}
+	cpu, err := m.One(f.dedicate)
+	if err == nil && m.CPUs.Union(m.Allowed()).Len() == 1 {
+		err = hint.With(errors.New("it is the only CPU that gorun may use, and other processes would have none left"),
+			"give gorun more CPUs (taskset, cpuset)")
+	}
+	if err != nil {
+		return nil, hint.Flag("dedicate", f.dedicate, err)
+	}
+	return &dedicate.Request{CPU: cpu, All: f.all}, nil
+}
 
 // sampleDedicated takes a sample while the threads of other processes are kept off its CPU. Settings that cannot be restored
 // make the sample an error, which Close returns too.

@@ -9,7 +9,9 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/guard/dedicate"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
+	"gorun/internal/sample/printed"
 	"gorun/internal/start/launch"
 )
 
@@ -34,29 +36,31 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Matrix: "  gorun matrix exec --cpus '0 1' -- sort -o /dev/null /etc/services\n" +
 			"  gorun matrix exec --nice 0,5 --gomaxprocs 1,2 --out nice.jsonl -- gzip --version",
 	},
-	Place:       experiment.Started,
-	SharedFlags: []string{"stat", "placements", "device"},
-	Once: &experiment.Once{
-		Unless: "placements",
-		Several: func(text func(flag string) string) bool {
-			return text("placements") != "" || severalCounts(text("copies"))
+	Traits: experiment.Traits{
+		Place:       experiment.Started,
+		SharedFlags: []string{"stat", "placements", "device"},
+		Once: &experiment.Once{
+			Unless: "placements",
+			Several: func(text func(flag string) string) bool {
+				return text("placements") != "" || severalCounts(text("copies"))
+			},
+			Needs: func(text func(flag string) string) bool {
+				_, nodes, _ := strings.Cut(text("mempolicy"), ":")
+				return text("placement")+text("bind")+text("dedicate")+text("with-pid")+text("with-cgroup") != "" || topology.SelectsDevice(nodes)
+			},
 		},
-		Needs: func(text func(flag string) string) bool {
-			_, nodes, _ := strings.Cut(text("mempolicy"), ":")
-			return text("placement")+text("bind")+text("dedicate")+text("with-pid")+text("with-cgroup") != "" || topology.SelectsDevice(nodes)
-		},
+		AlsoJudged: column.List{column.CPU},
+		Second:     column.List{peakMemory},
+		Columns:    columns,
+		View:       &shown,
 	},
-	AlsoJudged: column.List{column.CPU},
-	Second:     column.List{peakMemory},
-	Columns:    columns,
-	New:        func() experiment.Flags[Cell] { return &flags{} },
+	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 		if s.PassThrough {
 			launch.PassOn()
 		}
 		return &sampler{Environment: s, cells: cells}, nil
 	},
-	View: &shown,
 })
 
 // Cell is a command and the setting in which it is started.
@@ -67,11 +71,11 @@ type Cell struct {
 	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
 	Output     string // where its output goes, by --output; "": the default
 	Exits      exits  // exit codes that are not failures
-	Setting    launch.CommandSetting
-	Copies     []launch.CommandSetting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
-	Timeout    time.Duration           // 0: none
-	Metrics    []Metric                // figures that the command prints
-	Migrations bool                    // count moves between CPUs
+	Setting    placement.Setting
+	Copies     []placement.Setting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
+	Timeout    time.Duration       // 0: none
+	Metrics    []printed.Metric    // figures that the command prints
+	Migrations bool                // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
 	Server   *Server           `json:",omitempty"` // nil: the command uses none

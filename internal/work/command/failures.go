@@ -12,6 +12,7 @@ import (
 	"gorun/internal/base/units"
 	"gorun/internal/record/result"
 	"gorun/internal/show/view"
+	"gorun/internal/start/launch"
 	"gorun/internal/stats"
 )
 
@@ -152,3 +153,32 @@ func failures(run *result.Run) (findings []result.Finding, warnings []result.War
 
 // alpha is the chance that any finding of a run about the failures is false.
 const alpha = 0.05
+
+// howFailed describes how a command failed, with the end of its stderr if that was kept; "" if it did not fail. The accepted exit
+// codes are not failures.
+func howFailed(o launch.Outcome, accepted exits) string {
+	how := ""
+	failed := func(e launch.Ending) bool {
+		return e.ExitCode != 0 && !e.Late && !slices.Contains(accepted, e.ExitCode)
+	}
+	who, of := "the command", o.Ending
+	if i := slices.IndexFunc(o.Copies, failed); i >= 0 {
+		who, of = fmt.Sprintf("copy %d", i), o.Copies[i]
+	}
+	switch {
+	case o.TimedOut:
+		how = who + " took longer than the timeout"
+	case failed(of) && of.Signal != 0:
+		how = fmt.Sprintf("%s was ended by signal %d", who, of.Signal)
+	case failed(of):
+		how = fmt.Sprintf("%s ended with exit code %d", who, of.ExitCode)
+	case len(o.Left) > 0:
+		how = fmt.Sprintf("the command left processes that cannot be killed: %v", o.Left)
+	default:
+		return ""
+	}
+	if end := launch.EndOf(of.Stderr); end != "" {
+		how += ": " + end
+	}
+	return how
+}

@@ -1,8 +1,7 @@
 package command
 
 import (
-	"fmt"
-
+	"gorun/internal/experiment"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 )
@@ -71,17 +70,6 @@ var cpuShare = column.Derived(column.Column{
 })
 
 // metrics returns where the command's own figures are kept, in the order of --metric.
-func (f *Figures) metrics() []**float64 {
-	return []**float64{&f.Metric, &f.Metric2, &f.Metric3, &f.Metric4}
-}
-
-// mostMetrics limits the number of judged figures that a command prints: each one delays all verdicts.
-var mostMetrics = len(new(Figures).metrics())
-
-// metricColumn returns the name of the column of a command's own figure.
-func metricColumn(i int) string {
-	if i == 0 {
-		return result.MetricColumn
-	}
-	return fmt.Sprintf("%s_%d", result.MetricColumn, i+1)
+func (f *Figures) metrics() [experiment.MostMetrics]**float64 {
+	return [...]**float64{&f.Metric, &f.Metric2, &f.Metric3, &f.Metric4}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"gorun/internal/base/catalog"
 	"gorun/internal/base/hint"
 	"gorun/internal/base/shell"
 	"gorun/internal/experiment"
@@ -18,17 +17,19 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/named"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/printed"
+	"gorun/internal/show/apply"
 	"gorun/internal/start/launch"
 )
 
 // flags are the flags of `gorun exec`.
 type flags struct {
-	Placing
+	experiment.Placing
+	experiment.Metrics
 	Serving
 	timeout    time.Duration
-	metric     string
-	better     string
 	stat       bool
 	placements string
 	dedicate   string
@@ -46,7 +47,7 @@ type flags struct {
 	argv    []string
 	missing error // no command was given
 	hooks   Hooks
-	metrics []Metric
+	metrics []printed.Metric
 	judged  experiment.ComparedBy
 }
 
@@ -59,8 +60,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.bind, "bind", "", "with --copies: copy i has mask i mod n of these `masks`: CPU lists, separated by spaces")
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
-	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable)")
-	set.Several(&f.better, "better", "the better `direction` of the metrics: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
+	f.Metrics.Register(set, "the command's own figure: a `regex` with one group, found in its output (repeatable)", "metrics")
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")
@@ -81,10 +81,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Command")
 	set.Rare("bind", "prepare", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
 	set.On("device", (*topology.Machine).CompleteDevices)
-	set.Lists("placements", slices.Concat([]string{"auto\tall that can matter here", "copies\tof --copies"},
-		catalog.Completions(kinds[:]), catalog.Completions(copyKinds[:])))
+	set.Lists("placements", append([]string{named.Auto + "\tall that can matter here", "copies\tof --copies"}, named.Completions()...))
 	set.Lists("copies", []string{autoCopies})
-	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &f.timeout, "timeout", 0, math.MaxInt64)
 }
 
@@ -132,29 +130,40 @@ func (f *flags) split() error {
 
 func (f *flags) Validate() error {
 	switch {
-	case f.placements != "" && f.placement != "":
+	case f.placements != "" && f.Placement != "":
 		return hint.Usagef("--placement and --placements exclude each other")
-	case f.placements != "" && f.mempolicy != "":
+	case f.placements != "" && f.Mempolicy != "":
 		return hint.Usagef("--placements and --mempolicy exclude each other: a placement has its own")
 	case f.all && f.dedicate == "":
 		return hint.Usagef("--all is about --dedicate, which was not given")
-	case f.placement != "" && f.dedicates():
+	case f.Placement != "" && f.dedicates():
 		return hint.Usagef("--placement and --dedicate exclude each other: the command runs on the CPU that is dedicated to it")
 	case f.placements != "" && f.dedicates():
 		return hint.Usage(hint.With(errors.New("--placements and --dedicate exclude each other: the command runs on the CPU that is "+
 			"dedicated to it"), "gorun matrix exec --dedicate none,"+f.dedicate+" compares with and without"))
-	case f.device != "" && f.placements != autoPlacements:
+	case f.device != "" && f.placements != named.Auto:
 		return hint.Usage(hint.With(errors.New("--device adds to --placements auto, and there is none"),
 			fmt.Sprintf("add --placements auto, or name the placements: near-%s, far-%[1]s", f.device)))
 	case f.shell && f.command+f.setup+f.prepare+f.conclude+f.cleanup == "":
 		return hint.Usage(hint.With(errors.New("--shell is for a command that is one text, and there is none"),
 			"--shell --command "+shell.Quote(shell.Join(f.argv))))
-	case f.metric != "" && f.output != "":
+	case f.Metric != "" && f.output != "":
 		return hint.Usagef("--metric and --output exclude each other: the figure is found in the output")
-	case f.metric == "" && f.better != "":
+	case f.Metric == "" && f.Better != "":
 		return hint.Usagef("--better needs --metric")
 	}
 	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.Serving.Validate(), f.split(), f.parseMetrics())
+}
+
+// parseMetrics reads --metric and --better.
+func (f *flags) parseMetrics() (err error) {
+	f.judged, err = f.Metrics.Parse(func(text string) (experiment.Judged, error) {
+		metric, err := printed.New(text)
+		f.metrics = append(f.metrics, metric)
+		name := printed.Name(text)
+		return experiment.Judged{Name: name, Label: cmp.Or(name, fmt.Sprintf("metric %d", len(f.metrics)))}, err
+	})
+	return hint.Usage(err)
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -183,7 +192,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if f.placements != "" {
 		return f.compare(m, copies)
 	}
-	s, err := f.placedFor(m, copies)
+	p, err := f.placedFor(m, copies)
 	if err != nil {
 		return r, err
 	}
@@ -191,13 +200,13 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	r.Cells = []experiment.Cell[Cell]{f.cell(m, s, request, server)}
+	r.Cells = []experiment.Cell[Cell]{f.cell(m, p, copies, request, server)}
 	r.Placement = r.Cells[0].Do.requested()
 	if request != nil {
 		r.Placement += ", others moved off"
 	}
 	spec := spec{
-		Command: f.argv, SettingFlags: s.Spec(), Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
+		Command: f.argv, SettingFlags: experiment.FlagsOf(p.Setting), Timeout: f.timeout.Seconds(), Metric: f.Metric, Better: f.Better,
 		Name: f.name, Copies: f.copies, Bind: f.bind, Hooks: f.hooks, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
 	}
 	if request != nil {
@@ -205,7 +214,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Spec = spec
 	r.Plan = func(plan *result.Plan) {
-		plan.CPUs, plan.Lines, plan.Chosen = s.CPUs.String(), &s.Lines, s.Chosen
+		plan.CPUs, plan.Lines, plan.Chosen = p.CPUs.String(), r.Cells[0].Lines, p.Chosen
 		if request != nil && m.Live {
 			if d, err := dedicate.Plan(*request); err == nil { // the run reports the error
 				plan.Dedicated = &d
@@ -214,31 +223,34 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Compared = f.compared()
 	r.Warnings = f.withoutEffect(m)
-	r.Silent = !f.stat && f.metric == ""
+	r.Silent = !f.stat && f.Metric == ""
 	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && server == nil &&
 		counts == nil
 	if r.Silent && f.timeout == 0 && plain {
-		r.Exec = func(environ []string) error { return launch.Exec(s.CommandSetting, f.argv, environ) }
+		r.Exec = func(environ []string) error { return launch.Exec(p.Setting, f.argv, environ) }
 	}
 	return r, nil
 }
 
-// cell returns the cell of a setting.
-func (f *flags) cell(m experiment.Machine, s Placed, request *dedicate.Request, server *Server) experiment.Cell[Cell] {
+// cell returns the cell of a placement; with n = 0 copies the command runs alone.
+func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *dedicate.Request, server *Server) experiment.Cell[Cell] {
+	lines := apply.Lines(p, nil)
 	return experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: s.CommandSetting,
-			Copies: s.Copies, Timeout: f.timeout, Metrics: f.metrics,
+			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: p.Setting,
+			Copies: p.Each(n), Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request, Server: server,
 		},
-		Lines: &s.Lines, Chosen: s.Chosen, CPUs: s.Described(m),
+		Row: experiment.Row{
+			Lines: &lines, Chosen: p.Chosen, CPUs: m.CellCPUs(p.Setting),
+		},
 	}
 }
 
 // compare resolves --placements: a cell for each.
 func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resolution[Cell], err error) {
-	placements, err := f.listed(newScope(m, memoryNodes(m)), copies)
+	placements, err := f.listed(m.Placements(), copies)
 	if err != nil {
 		return r, err
 	}
@@ -251,11 +263,10 @@ func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resoluti
 		return r, err
 	}
 	for _, p := range placements {
-		s, err := f.placedIn(m, p)
-		if err != nil {
+		if p, err = f.PlacedIn(m, p); err != nil {
 			return r, err
 		}
-		cell := f.cell(m, s.copied(copies), nil, server)
+		cell := f.cell(m, p, copies, nil, server)
 		cell.Name, cell.Flags = "--placement "+p.Name, map[string]string{"placement": p.Name}
 		r.Cells = append(r.Cells, cell)
 	}
@@ -264,26 +275,26 @@ func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resoluti
 }
 
 // listed returns the placements of --placements, for this number of copies.
-func (f *flags) listed(of scope, copies int) (placements []Placement, err error) {
+func (f *flags) listed(of named.Scope, copies int) (placements []named.Placement, err error) {
 	switch {
 	case f.placements == "copies" && copies == 0:
 		return nil, hint.Flag("placements", f.placements, hint.With(errors.New("there are no copies"), "add --copies 2"))
-	case f.placements == "copies" || f.placements == autoPlacements && copies > 1:
-		return of.placementsOf(copies), nil
-	case f.placements == autoPlacements:
-		if placements, err = of.placementsWith(f.device); err != nil {
+	case f.placements == "copies" || f.placements == named.Auto && copies > 1:
+		return of.AllOfCopies(copies), nil
+	case f.placements == named.Auto:
+		if placements, err = of.All(f.device); err != nil {
 			err = hint.Flag("device", f.device, err)
 		}
 		return placements, err
 	}
 	names := strings.Split(f.placements, ",")
-	refuse := func(err error) ([]Placement, error) { return nil, hint.Flag("placements", f.placements, err) }
+	refuse := func(err error) ([]named.Placement, error) { return nil, hint.Flag("placements", f.placements, err) }
 	for i, name := range names {
 		name = strings.TrimSpace(name)
-		if slices.ContainsFunc(placements, func(p Placement) bool { return p.Name == name }) {
+		if slices.ContainsFunc(placements, func(p named.Placement) bool { return p.Name == name }) {
 			return refuse(fmt.Errorf("%s is there twice", name))
 		}
-		p, err := of.lookupFor(name, copies)
+		p, err := of.LookupFor(name, copies)
 		if err != nil {
 			return refuse(err)
 		}
@@ -297,7 +308,7 @@ func (f *flags) listed(of scope, copies int) (placements []Placement, err error)
 // withoutEffect returns warnings about settings that the kernel accepts but ignores.
 func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
 	captured := m.Machine != nil && !m.Live
-	if f.preferred == nil || *f.preferred < 0 || captured {
+	if f.PreferredNode() == nil || *f.PreferredNode() < 0 || captured {
 		return nil
 	}
 	if on, err := linux.ReadNUMABalancing(os.DirFS("/")); err != nil || on != 0 {
@@ -313,7 +324,7 @@ func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
 // spec holds the request by flag name.
 type spec struct {
 	Command []string `json:"command"`
-	SettingFlags
+	experiment.SettingFlags
 	Dedicate *int    `json:"dedicate,omitempty"` // the CPU
 	All      bool    `json:"all,omitempty"`
 	Timeout  float64 `json:"timeout_seconds,omitempty"`

@@ -12,11 +12,10 @@ import (
 	"gorun/internal/files/output"
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
+	"gorun/internal/sample/printed"
 	"gorun/internal/start/launch"
 )
-
-// The number of bytes kept from the end of a command's output, for its figures and for error messages.
-const keptOutput = 16 << 20
 
 // exitTimedOut is the exit code of a command that timed out, as in timeout(1).
 const exitTimedOut = 124
@@ -93,7 +92,7 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 // fail; in a comparison, a command that failed or could not be started gives an invalid sample.
 func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample result.Sample, err error) {
 	r := launch.Command{
-		Self: s.Self.In(s.Environ), Argv: c.Argv, Setting: c.Setting, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations,
+		Self: s.Self.In(s.Environ), Argv: c.Argv, Setting: c.Setting, Keep: printed.Kept, Timeout: c.Timeout, Migrations: c.Migrations,
 		Padding: s.Padding,
 	}
 	if s.PassThrough {
@@ -115,7 +114,7 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 	if err != nil {
 		return sample, err
 	}
-	sample, s.last, err = Measure(ctx, r)
+	sample, s.last, err = measure.Command(ctx, r)
 	sample.Placement.Requested = c.requested()
 	failure := howFailed(s.last, c.Exits)
 	if err == nil {
@@ -185,10 +184,10 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 			endings = []launch.Ending{o.Ending}
 		}
 		for i, metric := range c.Metrics {
-			mean, err := metric.mean(endings)
+			mean, err := metric.Mean(endings)
 			if mean != nil {
 				*v.metrics()[i] = &mean.Value
-				s.Printed(metricColumn(i), mean.Unit)
+				s.Printed(result.MetricColumnOf(i), mean.Unit)
 			}
 			if err != nil {
 				s.Doubts = append(s.Doubts, result.Doubt{Grade: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
@@ -197,7 +196,7 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 		for i := range o.Copies {
 			if len(c.Metrics) > 0 {
 				if figure, err := c.Metrics[0].In(o.Copies[i]); err == nil { // an error is that of the mean too
-					if *figure, err = figure.In(s.Units[metricColumn(0)]); err == nil {
+					if *figure, err = figure.In(s.Units[result.MetricColumnOf(0)]); err == nil {
 						v.Processes[i].Metric = &figure.Value
 					}
 				}

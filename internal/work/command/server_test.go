@@ -16,7 +16,6 @@ import (
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/start/child"
-	"gorun/internal/start/launch"
 )
 
 // busy starts a process that uses a CPU until the test ends, by a child of its.
@@ -126,7 +125,7 @@ func TestServerElsewhere(t *testing.T) {
 			server, err := (&Serving{pid: &pid}).Find(live(t, cpuset.Of(two...)))
 			require.NoError(t, err)
 			s := &sampler{cells: []Cell{{
-				Server: server, Setting: launch.CommandSetting{Setting: placement.Setting{CPUs: cpuset.Of(c.run...)}},
+				Server: server, Setting: placement.Setting{CPUs: cpuset.Of(c.run...)},
 			}}}
 			assert.Len(t, s.place(), c.warnings)
 			assert.Equal(t, c.apart, s.apart)

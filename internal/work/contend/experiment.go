@@ -33,17 +33,19 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun contend --op xadd,cas-loop,faa-go\n" +
 			"  gorun contend --op xadd --dist-bytes 0,8,64,128 --format csv",
 	},
-	Sampling: experiment.Sampling{Samples: 1},
-	Place:    experiment.Here,
-	RowHint:  "choose a row by --rows, or give --load one-iteration and several --cpus",
-	Compared: perOperation.Name,
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     open,
-	Picture: &experiment.Picture{
-		Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: writeSVG,
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{Samples: 1},
+		Place:    experiment.Here,
+		RowHint:  "choose a row by --rows, or give --load one-iteration and several --cpus",
+		Compared: perOperation.Name,
+		Columns:  columns,
+		Picture: &experiment.Picture{
+			Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: writeSVG,
+		},
+		View: &shown,
 	},
-	View: &shown,
+	New:  func() experiment.Flags[Cell] { return &flags{} },
+	Open: open,
 })
 
 // Cell is a row of the plan and how to measure it.
@@ -219,9 +221,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		note(&memNodes, row.MemNode)
 		note(&distances, row.DistBytes)
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
-			Do:   c,
-			Name: fmt.Sprintf("--rows %d", row.Row), Flags: map[string]string{"rows": strconv.Itoa(row.Row)},
-			Running: row.Op + " on CPUs " + row.CPUList,
+			Do: c,
+			Row: experiment.Row{
+				Name: fmt.Sprintf("--rows %d", row.Row), Flags: map[string]string{"rows": strconv.Itoa(row.Row)},
+				Running: row.Op + " on CPUs " + row.CPUList,
+			},
 		})
 	}
 	s := &spec{

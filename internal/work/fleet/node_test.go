@@ -44,7 +44,7 @@ func (fakeSampler) Close() error                                                
 // fake returns a measure of an experiment that samples in this way, and has the given CPUs as parts.
 func fake(name string, cpus []int, sample fakeSampler) planned {
 	x := experiment.Define(experiment.Definition[fakeCell]{
-		Text: experiment.Text{Name: name}, Columns: column.Of[fakeFigures](),
+		Text: experiment.Text{Name: name}, Traits: experiment.Traits{Columns: column.Of[fakeFigures]()},
 		Open: func(experiment.Environment, []fakeCell) (experiment.Sampler[fakeCell], error) {
 			return sample, nil
 		},

@@ -30,13 +30,15 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"one wake-up takes, so its CPU was not in a deep idle state.",
 		Example: "  gorun futex\n  gorun futex 0 1\n  gorun futex --cpus node:0 --samples 5 --format csv",
 	},
-	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
-	Place:    experiment.Here,
-	Compared: wake.Name,
-	RowHint:  "name two CPUs, as in gorun matrix futex 0 1",
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
+		Place:    experiment.Here,
+		Compared: wake.Name,
+		RowHint:  "name two CPUs, as in gorun matrix futex 0 1",
+		Columns:  columns,
+	},
+	New:  func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
 })
 
 // Cell describes what is measured in one cell.
@@ -82,7 +84,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, hint.Usage(hint.With(err, "gorun futex 0 1, or gorun futex for one pair of each relation"))
 	}
 	for _, p := range pairs {
-		c := experiment.PairCell[Cell](p)
+		c := experiment.Cell[Cell]{Row: experiment.PairRow(p)}
 		if c.Unavailable == "" {
 			trips := strconv.FormatUint(f.roundTrips, 10)
 			c.Do = Cell{A: p.A, B: p.B, Relation: c.Name, RoundTrips: f.roundTrips}

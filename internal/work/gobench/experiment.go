@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"gorun/internal/experiment"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
-	"gorun/internal/start/launch"
-	"gorun/internal/work/command"
+	"gorun/internal/show/apply"
 )
 
 // Experiment shows runs of `gorun bench`. Of returns the one that takes samples.
@@ -36,15 +36,17 @@ func Of(source *Source) experiment.Experiment {
 				"  gorun bench --base old.test new.test\n" +
 				"  gorun bench --vary gomaxprocs=1,2 ./internal/stats",
 		},
-		Place:    experiment.Started,
-		Compared: nsPerOp.Name,
-		Columns:  columns,
-		New:      func() experiment.Flags[Cell] { return &flags{source: source} },
+		Traits: experiment.Traits{
+			Place:    experiment.Started,
+			Compared: nsPerOp.Name,
+			Columns:  columns,
+			Second:   column.List{peakMemory},
+			View:     &shown,
+		},
+		New: func() experiment.Flags[Cell] { return &flags{source: source} },
 		Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 			return &sampler{Environment: s, cells: cells}, nil
 		},
-		Second: column.List{peakMemory},
-		View:   &shown,
 	})
 }
 
@@ -60,7 +62,7 @@ type Cell struct {
 	Procs     int // of -test.cpu; 0: it is not given
 	Repeats   int
 	Limit     time.Duration // of a piece; 0: none
-	Setting   launch.CommandSetting
+	Setting   placement.Setting
 }
 
 // Figures are those of one piece of a benchmark.
@@ -87,7 +89,7 @@ const (
 
 // flags are those of a cell.
 type flags struct {
-	command.Placing
+	experiment.Placing
 	revision string
 	source   *Source
 	set      *experiment.FlagSet
@@ -103,10 +105,11 @@ func (f *flags) Register(set *experiment.FlagSet) {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	s, err := f.Placed(m)
+	p, err := f.Placed(m, 0)
 	if err != nil {
 		return r, err
 	}
+	lines := apply.Lines(p, nil)
 	var given []string // of the setting
 	f.set.Visit(func(flag *pflag.Flag) {
 		if flag.Name != revisionFlag {
@@ -123,15 +126,17 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
 			Do: Cell{
 				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Layouts: f.source.layouts, Dir: binary.dir, Procs: b.procs,
-				Repeats: b.repeats, Limit: b.limit, Setting: s.CommandSetting,
+				Repeats: b.repeats, Limit: b.limit, Setting: p.Setting,
 				Arguments: f.source.Own,
 			},
-			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &s.Lines, Chosen: s.Chosen, Repeats: b.repeats,
-			Second: b.judged, By: b.by, CPUs: s.Described(m),
+			Row: experiment.Row{
+				Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Chosen: p.Chosen, Repeats: b.repeats,
+				Second: b.judged, By: b.by, CPUs: m.CellCPUs(p.Setting),
+			},
 		})
 	}
-	r.Placement = s.String()
-	r.Spec = spec{Revision: f.revision, SettingFlags: s.Spec()}
+	r.Placement = p.Setting.String()
+	r.Spec = spec{Revision: f.revision, SettingFlags: experiment.FlagsOf(p.Setting)}
 	r.Warnings = f.source.warnings
 	return r, nil
 }
@@ -139,7 +144,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 // spec holds the request by flag name.
 type spec struct {
 	Revision string `json:"revision,omitempty"`
-	command.SettingFlags
+	experiment.SettingFlags
 }
 
 // whole returns columns of a whole sample, which are not those of an operation in a benchmark line.

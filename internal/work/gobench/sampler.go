@@ -15,8 +15,8 @@ import (
 	"gorun/internal/base/lazy"
 	"gorun/internal/experiment"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
 	"gorun/internal/start/launch"
-	"gorun/internal/work/command"
 )
 
 // keptOutput is how many bytes of the end of a test binary's output are kept.
@@ -49,7 +49,7 @@ func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, [
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	argv := slices.Concat([]string{layoutPath(c.Binary, s.Round%c.Layouts)}, always,
 		arguments(c.Benchmark, c.Procs, fmt.Sprintf("%dx", c.Repeats)), []string{"-test.benchmem"}, c.Arguments)
-	sample, o, err := command.Measure(ctx, launch.Command{
+	sample, o, err := measure.Command(ctx, launch.Command{
 		Self: s.Self.In(s.Environ), Argv: argv, Setting: c.Setting, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
 	})
 	if err != nil {

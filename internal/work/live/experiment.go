@@ -14,12 +14,9 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
-	"gorun/internal/place/placement"
+	"gorun/internal/place/named"
 	"gorun/internal/place/subject"
-	"gorun/internal/record/result"
 	"gorun/internal/show/apply"
-	"gorun/internal/start/launch"
-	"gorun/internal/work/command"
 )
 
 // Experiment shows runs of `gorun live`. Of returns the one that takes samples.
@@ -43,13 +40,15 @@ func Of(source *Source) experiment.Experiment {
 				"      --metric app_requests_total --metric 'histogram_quantile(0.99, app_seconds)' --better higher,lower\n" +
 				"  gorun live --restore",
 		},
-		Place:   experiment.Lasting,
-		Columns: columns,
-		New:     func() experiment.Flags[Cell] { return &flags{source: source} },
+		Traits: experiment.Traits{
+			Place:   experiment.Lasting,
+			Columns: columns,
+			View:    &shown,
+		},
+		New: func() experiment.Flags[Cell] { return &flags{source: source} },
 		Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 			return newSampler(s, source, cells), nil
 		},
-		View: &shown,
 	})
 }
 
@@ -70,53 +69,45 @@ type flags struct {
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.placement, "placement", "", "a `placement` of gorun exec by its name, CPUs such as node:0 or 0-3, or\n"+
-		command.AsIs+": what each thread had")
+		named.AsIs+": what each thread had")
 	set.Nice(&f.nice, "")
 	set.Sched(&f.sched, "")
 	set.StringVar(&f.nodes, "mems", "", "memory `nodes` of the program, by its cpuset")
 	set.On("placement", func(m *topology.Machine, text string) []string {
-		return append([]string{command.AsIs + "\twhat each thread had"}, command.CompletePlacement(m, text)...)
+		return append([]string{named.AsIs + "\twhat each thread had"}, named.Complete(m, text)...)
 	})
 	set.Group("Settings")
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
 	cell := experiment.Cell[Cell]{}
-	set := &cell.Do.Setting
-	set.Nice, set.Sched = f.nice, f.sched
 	given := !m.CPUs.Equal(m.Allowed())
 	if !given {
 		m.CPUs = f.source.allowed(m.Machine)
 	}
-	var of command.Placement
+	var of named.Placement
 	switch f.placement {
-	case command.AsIs:
+	case named.AsIs:
 	case "":
 		if given {
-			set.CPUs = m.CPUs
+			of.CPUs = m.CPUs
 		}
 	default:
-		if of, err = command.RunningPlacement(m, f.placement); err != nil {
+		if of, err = running(m).Lookup(f.placement); err != nil {
 			return r, hint.Flag("placement", f.placement, err)
 		}
-		set.CPUs = of.CPUs
 	}
+	of.Nice, of.Sched = f.nice, f.sched
 	if f.nodes != "" {
-		if set.Nodes, err = m.SelectMemory(f.nodes); err != nil {
+		of.Mempolicy = linux.MempolicyBind
+		if of.Nodes, err = m.SelectMemory(f.nodes); err != nil {
 			return r, hint.Flag("mems", f.nodes, err)
 		}
-		set.Pages = f.source.pages
 	}
-	s := launch.CommandSetting{Setting: placement.Setting{CPUs: set.CPUs, Nice: f.nice, Sched: f.sched}}
-	if !set.Nodes.Empty() {
-		s.Mempolicy, s.Nodes = linux.MempolicyBind, set.Nodes
-	}
-	lines := apply.Lines(apply.Setting{CommandSetting: s, Pod: of.Pod, Running: f.source.running()})
-	cell.Lines, cell.Chosen = &lines, of.Chosen
-	if !set.CPUs.Empty() {
-		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, set.CPUs.List())}
-	}
-	cell.Do.Name = named(f.placement, *set)
+	set := subject.Setting{Setting: of.Setting, Pages: f.source.pages && f.nodes != ""}
+	lines := apply.Lines(of, f.source.running())
+	cell.Lines, cell.Chosen, cell.CPUs = &lines, of.Chosen, m.CellCPUs(of.Setting)
+	cell.Do = Cell{Name: title(f.placement, set), Setting: set}
 	cell.Program = f.source.identity()
 	r.Cells = []experiment.Cell[Cell]{cell}
 	r.Placement = set.String()
@@ -124,8 +115,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// named returns the name of a setting as it was given: with the name of its placement instead of the CPUs.
-func named(placement string, of subject.Setting) string {
+// title returns the name of a setting as it was given: with the name of its placement instead of the CPUs.
+func title(placement string, of subject.Setting) string {
 	if placement == "" {
 		return of.String()
 	}

@@ -1,10 +1,8 @@
 package live
 
 import (
-	"fmt"
-
+	"gorun/internal/experiment"
 	"gorun/internal/record/column"
-	"gorun/internal/record/result"
 )
 
 // Figures are those of a block. The sample's seconds are the measured length of the block.
@@ -27,14 +25,6 @@ type Figures struct {
 var columns = column.Join(column.List{column.Wall}, column.Of[Figures]())
 
 // metrics returns where the judged figures are kept, in the order of --metric.
-func (f *Figures) metrics() []**float64 {
-	return []**float64{&f.Metric, &f.Metric2, &f.Metric3, &f.Metric4}
-}
-
-// metricColumn returns the name of the column of a judged figure.
-func metricColumn(i int) string {
-	if i == 0 {
-		return result.MetricColumn
-	}
-	return fmt.Sprintf("%s_%d", result.MetricColumn, i+1)
+func (f *Figures) metrics() [experiment.MostMetrics]**float64 {
+	return [...]**float64{&f.Metric, &f.Metric2, &f.Metric3, &f.Metric4}
 }

@@ -23,11 +23,12 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/place/named"
+	"gorun/internal/place/placement"
 	"gorun/internal/place/subject"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
 	"gorun/internal/start/launch"
-	"gorun/internal/work/command"
 )
 
 func TestParseTime(t *testing.T) {
@@ -339,7 +340,7 @@ func TestIdleServer(t *testing.T) {
 		assert.EqualError(t, err, fmt.Sprintf("a is %v: only finite figures are compared", figure))
 	}
 	require.NoError(t, checkFigure(metric{text: "a"}, math.SmallestNonzeroFloat64))
-	one := subject.Setting{CPUs: cpuset.Of(0)}
+	one := subject.Setting{Setting: placement.Setting{CPUs: cpuset.Of(0)}}
 	nice := one
 	nice.Nice = new(5)
 	for _, c := range []struct {
@@ -347,9 +348,9 @@ func TestIdleServer(t *testing.T) {
 		of        subject.Setting
 		want      string
 	}{
-		{command.AsIs, subject.Setting{}, "as-is"}, {"one-cpu", one, "one-cpu"}, {"one-cpu", nice, "one-cpu, nice 5"}, {"", nice, "cpus 0, nice 5"},
+		{named.AsIs, subject.Setting{}, "as-is"}, {"one-cpu", one, "one-cpu"}, {"one-cpu", nice, "one-cpu, nice 5"}, {"", nice, "cpus 0, nice 5"},
 	} {
-		assert.Equal(t, c.want, named(c.placement, c.of))
+		assert.Equal(t, c.want, title(c.placement, c.of))
 	}
 	s := &sampler{cells: []Cell{{"as-is", subject.Setting{}}, {"one-cpu", one}, {"0", one}}}
 	assert.Equal(t, "one-cpu", s.nameOf(one))
@@ -386,7 +387,7 @@ func TestJudgedSeries(t *testing.T) {
 			fmt.Fprintf(w, "%s\nX %s\n", c.page, c.values[next])
 			next++
 		}))
-		source := &Source{metric: c.metric, better: "higher", url: server.URL}
+		source := &Source{Metrics: experiment.Metrics{Metric: c.metric, Better: "higher"}, url: server.URL}
 		require.NoError(t, source.parseMetrics())
 		s := newSampler(experiment.Environment{}, source, nil)
 		endpoint, err := metrics.NewEndpoint(server.URL, s.selectors()...)
@@ -452,19 +453,19 @@ func TestIdentify(t *testing.T) {
 
 func TestParseMetrics(t *testing.T) {
 	parse := func(s Source) (Source, error) { err := s.parseMetrics(); return s, err }
-	s, err := parse(Source{metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", better: "higher,lower,higher", load: "x", url: "http://h/"})
+	s, err := parse(Source{Metrics: experiment.Metrics{Metric: "rps=([0-9.]+)\nprocess:run-queue\nasked_total", Better: "higher,lower,higher"}, load: "x", url: "http://h/"})
 	require.NoError(t, err)
 	assert.Equal(t, result.Higher, s.compared.Better)
 	assert.NotNil(t, s.metrics[0].lines)
 	assert.NotNil(t, s.metrics[1].own)
 	assert.NotNil(t, s.metrics[2].series)
 	for text, want := range map[string]metrics.Type{"asked_total": "", `rate(asked{a="b)"})`: metrics.Counter, "gauge( asked )": metrics.Gauge} {
-		s, err := parse(Source{metric: text, better: "higher", load: "x", url: "http://h/"})
+		s, err := parse(Source{Metrics: experiment.Metrics{Metric: text, Better: "higher"}, load: "x", url: "http://h/"})
 		require.NoError(t, err)
 		require.NotNil(t, s.metrics[0].series, text)
 		assert.Equal(t, want, s.metrics[0].as, text)
 	}
-	s, err = parse(Source{metric: "rate(s [0-9]+)\nhistogram_quantile(0.5, took_bucket)", better: "higher", load: "x", url: "http://h/"})
+	s, err = parse(Source{Metrics: experiment.Metrics{Metric: "rate(s [0-9]+)\nhistogram_quantile(0.5, took_bucket)", Better: "higher"}, load: "x", url: "http://h/"})
 	require.NoError(t, err)
 	assert.NotNil(t, s.metrics[0].lines, "it matches lines")
 	assert.Equal(t, "took", s.metrics[1].series.Name)
@@ -478,28 +479,28 @@ func TestParseMetrics(t *testing.T) {
 		`^\d+ (?P<time>\d+ \d+)`:                              "lines a second",
 		`^(?P<time>\d+ \d+) tps=(\d+)`:                        "tps",
 	} {
-		s, err := parse(Source{metric: metric, better: "higher", load: "x", url: "http://h/"})
+		s, err := parse(Source{Metrics: experiment.Metrics{Metric: metric, Better: "higher"}, load: "x", url: "http://h/"})
 		require.NoError(t, err)
 		assert.Equal(t, want, s.compared.Label, metric)
 	}
-	s, err = parse(Source{metric: "process:cpu"})
+	s, err = parse(Source{Metrics: experiment.Metrics{Metric: "process:cpu"}})
 	require.NoError(t, err)
 	assert.Equal(t, result.Lower, s.compared.Better, "known")
 	for _, c := range []struct {
 		s    Source
 		says string
 	}{
-		{Source{metric: "x", better: "lower"}, "there is no load whose lines it matches"},
-		{Source{metric: "x", load: "x"}, "--metric x: say which figure is better: --better higher, or --better lower"},
-		{Source{metric: "process:x"}, "there is no figure process:x"},
-		{Source{metric: "(a)(b)", load: "x", better: "lower"}, "it has 2 groups"},
-		{Source{metric: "(", load: "x", better: "lower"}, "missing closing )"},
-		{Source{metric: "histogram_quantile(2, x)", url: "http://h/"}, "a quantile is between 0 and 1"},
-		{Source{metric: "histogram_quantile(0.5, x)", url: "http://h/"}, "a latency quantile needs a rate beside it"},
-		{Source{metric: "rate(x[5m])", url: "http://h/", better: "lower"}, `"x[5m]" selects no metric`},
-		{Source{metric: "rate(x)", better: "lower"}, "there is no load whose lines it matches"},
-		{Source{metric: "a\nb\nc\nd\ne", load: "x", better: "lower"}, "at most 4"},
-		{Source{metric: "a\nb", load: "x", better: "lower\nlower\nlower"}, "--better has 3 directions, and --metric 2 figures"},
+		{Source{Metrics: experiment.Metrics{Metric: "x", Better: "lower"}}, "there is no load whose lines it matches"},
+		{Source{Metrics: experiment.Metrics{Metric: "x"}, load: "x"}, "--metric x: say which figure is better: --better higher, or --better lower"},
+		{Source{Metrics: experiment.Metrics{Metric: "process:x"}}, "there is no figure process:x"},
+		{Source{Metrics: experiment.Metrics{Metric: "(a)(b)", Better: "lower"}, load: "x"}, "it has 2 groups"},
+		{Source{Metrics: experiment.Metrics{Metric: "(", Better: "lower"}, load: "x"}, "missing closing )"},
+		{Source{Metrics: experiment.Metrics{Metric: "histogram_quantile(2, x)"}, url: "http://h/"}, "a quantile is between 0 and 1"},
+		{Source{Metrics: experiment.Metrics{Metric: "histogram_quantile(0.5, x)"}, url: "http://h/"}, "a latency quantile needs a rate beside it"},
+		{Source{Metrics: experiment.Metrics{Metric: "rate(x[5m])", Better: "lower"}, url: "http://h/"}, `"x[5m]" selects no metric`},
+		{Source{Metrics: experiment.Metrics{Metric: "rate(x)", Better: "lower"}}, "there is no load whose lines it matches"},
+		{Source{Metrics: experiment.Metrics{Metric: "a\nb\nc\nd\ne", Better: "lower"}, load: "x"}, "at most 4"},
+		{Source{Metrics: experiment.Metrics{Metric: "a\nb", Better: "lower\nlower\nlower"}, load: "x"}, "--better has 3 directions, and --metric 2 figures"},
 	} {
 		_, err := parse(c.s)
 		assert.ErrorContains(t, err, c.says)

@@ -19,8 +19,8 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/files/input"
 	"gorun/internal/kernel/linux"
+	"gorun/internal/sample/printed"
 	"gorun/internal/start/launch"
-	"gorun/internal/work/command"
 )
 
 // edge is the beginning or the end of a block.
@@ -242,7 +242,7 @@ func ended(of launch.Ending, wrote []byte) error {
 
 // written has the end of what a load wrote, in words that continue a sentence.
 func written(wrote []byte) string {
-	if end := command.EndOf(wrote); end != "" {
+	if end := launch.EndOf(wrote); end != "" {
 		return ": " + end
 	}
 	return " and has written nothing"
@@ -392,7 +392,7 @@ func (l *load) figure(re *regexp.Regexp, from, to edge) (mean units.Printed, err
 		if own < 0 {
 			continue
 		}
-		figure, err := command.FigureIn(line.text, re.FindSubmatchIndex(line.text), own)
+		figure, err := printed.FigureIn(line.text, re.FindSubmatchIndex(line.text), own)
 		if err != nil {
 			return mean, fmt.Errorf("%q %w", re, err)
 		}

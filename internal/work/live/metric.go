@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,22 +13,21 @@ import (
 	"gorun/internal/base/catalog"
 	"gorun/internal/base/hint"
 	"gorun/internal/base/lazy"
+	"gorun/internal/experiment"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
-	"gorun/internal/work/command"
+	"gorun/internal/sample/printed"
 )
 
 // metric is a judged figure: where it comes from. One of own, series, lines and whole is set.
 type metric struct {
+	experiment.Judged
 	text   string // as it was given
-	label  string // text, and what is left out of it
-	name   string // in titles; "": it has none
-	better string // the direction that is known of it; "": none
 	own    func(*Figures) *float64
 	series *metrics.Selector // of the endpoint
 	as     metrics.Type      // as which the series is read; "": as of its own type
 	lines  *regexp.Regexp    // of the load's lines
-	whole  *command.Metric   // of the whole output of a load that runs once in each block
+	whole  *printed.Metric   // of the whole output of a load that runs once in each block
 
 	quantile float64 // of a histogram; 0: it is no quantile
 }
@@ -64,7 +62,7 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		if i < 0 {
 			return m, fmt.Errorf("there is no figure %s%s: there are %s", ownPrefix, name, catalog.List(ownFigures))
 		}
-		return metric{label: text, name: text, own: ownFigures[i].of, better: result.Lower}, nil
+		return metric{Judged: experiment.Judged{Name: text, Label: text, Better: result.Lower}, own: ownFigures[i].of}, nil
 	}
 	selector, as := text, metrics.Type("")
 	if parts := quantileText().FindStringSubmatch(text); parts != nil {
@@ -72,20 +70,20 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		if err != nil || m.quantile <= 0 || m.quantile >= 1 {
 			return m, errors.New("a quantile is between 0 and 1")
 		}
-		selector, m.better, m.label = parts[2], result.Lower, text+", without queueing before the handler"
+		selector, m.Better, m.Label = parts[2], result.Lower, text+", without queueing before the handler"
 	} else if parts := typedText().FindStringSubmatch(text); parts != nil {
 		selector = parts[2]
 		as = map[string]metrics.Type{"rate": metrics.Counter, "gauge": metrics.Gauge}[parts[1]]
 	}
 	if s.url != "" {
 		if of, err := metrics.ParseSelector(selector); err == nil {
-			m.series, m.as, m.label, m.name = &of, as, cmp.Or(m.label, text), of.Name
+			m.series, m.as, m.Label, m.Name = &of, as, cmp.Or(m.Label, text), of.Name
 			switch {
 			case m.quantile > 0:
 				of.Name = strings.TrimSuffix(of.Name, "_bucket") // as Prometheus writes it
-				m.name = fmt.Sprintf("p%g of %s", 100*m.quantile, of.Name)
+				m.Name = fmt.Sprintf("p%g of %s", 100*m.quantile, of.Name)
 			case as == metrics.Counter:
-				m.name = "rate of " + of.Name
+				m.Name = "rate of " + of.Name
 			}
 			return m, nil
 		} else if m.quantile > 0 || s.load == "" {
@@ -97,13 +95,10 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 			"add --metric-url URL or --load 'COMMAND'")
 	}
 	if s.perBlock {
-		of, err := command.NewMetric(text)
-		return metric{label: text, name: command.MetricName(text), whole: &of}, err
+		of, err := printed.New(text)
+		return metric{Judged: experiment.Judged{Name: printed.Name(text), Label: text}, whole: &of}, err
 	}
-	if m.lines, err = regexp.Compile(text); err != nil {
-		if of := (*syntax.Error)(nil); errors.As(err, &of) {
-			err = fmt.Errorf("%s: `%s`", of.Code, of.Expr)
-		}
+	if m.lines, err = printed.Compile(text); err != nil {
 		return m, err
 	}
 	figures := m.lines.NumSubexp() - min(1, m.lines.SubexpIndex(timeGroup)+1)
@@ -111,8 +106,8 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		return m, hint.With(fmt.Errorf("it has %d groups", figures),
 			"one group is the figure of a line, and none counts lines; (?P<time>…) may be the line's time, and (?:…) is no group")
 	}
-	if m.label, m.name = text, "lines a second"; figures > 0 {
-		m.name = command.MetricName(strings.Replace(text, "<"+timeGroup+">", "", 1))
+	if m.Label, m.Name = text, "lines a second"; figures > 0 {
+		m.Name = printed.Name(strings.Replace(text, "<"+timeGroup+">", "", 1))
 	}
 	return m, nil
 }

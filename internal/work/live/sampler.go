@@ -361,11 +361,11 @@ func (s *sampler) judge(b block, figures *Figures, sample *result.Sample) {
 			if sample.Buckets == nil {
 				sample.Buckets = map[string]result.Bucket{}
 			}
-			sample.Buckets[metricColumn(i)] = in
+			sample.Buckets[result.MetricColumnOf(i)] = in
 		}
 		*figures.metrics()[i] = &figure.Value
 		if m.lines != nil || m.whole != nil {
-			sample.Printed(metricColumn(i), figure.Unit)
+			sample.Printed(result.MetricColumnOf(i), figure.Unit)
 		}
 	}
 }
@@ -443,7 +443,7 @@ func (s *sampler) first(b block, figures *Figures) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	unit, known := s.Units()[metricColumn(0)]
+	unit, known := s.Units()[result.MetricColumnOf(0)]
 	if s.unit == nil && !known {
 		s.unit = &figure.Unit
 	}
@@ -460,7 +460,7 @@ func (s *sampler) figure(m metric, b block, figures *Figures) (figure units.Prin
 	case m.own != nil:
 		own := m.own(figures)
 		if own == nil {
-			return figure, in, errors.New("this kernel does not count " + m.label)
+			return figure, in, errors.New("this kernel does not count " + m.Label)
 		}
 		figure.Value = *own
 	case m.series != nil:

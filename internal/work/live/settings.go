@@ -9,14 +9,11 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
-	"gorun/internal/work/command"
+	"gorun/internal/place/named"
 )
 
 // varied are the settings of --vary.
 var varied = []string{"placement", "cpus", "nice", "sched", "mems"}
-
-// auto stands for the placements that can matter to the program.
-const auto = "auto"
 
 const compareAuto = "--vary placement=auto compares what the program has with all that can matter here"
 
@@ -66,7 +63,7 @@ func (s *Source) set(o experiment.Opening, m experiment.Machine, text string) er
 	}
 	var names []string
 	for value := range strings.SplitSeq(values, ",") {
-		if strings.TrimSpace(value) == auto {
+		if strings.TrimSpace(value) == named.Auto {
 			s.auto = true
 			names = append(names, s.automatic(m, append(o.Values(name), strings.Split(values, ",")...))...)
 		} else {
@@ -77,29 +74,37 @@ func (s *Source) set(o experiment.Opening, m experiment.Machine, text string) er
 		return err
 	}
 	for _, value := range o.Values(name) {
-		if value == command.AsIs {
+		if value == named.AsIs {
 			continue
 		}
-		if _, err := command.RunningPlacement(m, value); err != nil {
+		if _, err := running(m).Lookup(value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// running returns the placements of a program that runs on these CPUs.
+func running(m experiment.Machine) named.Scope {
+	g := m.Placements()
+	g.Running = true
+	return g
+}
+
 // automatic returns the placements of auto, first what the program has, without those that are listed, and without those that all of
 // its threads have already.
 func (s *Source) automatic(m experiment.Machine, listed []string) (names []string) {
-	if !slices.Contains(listed, command.AsIs) {
-		names = append(names, command.AsIs)
+	if !slices.Contains(listed, named.AsIs) {
+		names = append(names, named.AsIs)
 	}
 	var known []cpuset.Set
 	for _, name := range listed {
-		if p, err := command.RunningPlacement(m, name); err == nil {
+		if p, err := running(m).Lookup(name); err == nil {
 			known = append(known, p.CPUs)
 		}
 	}
-	for _, p := range command.RunningPlacements(m) {
+	all, _ := running(m).All("") // only a device can give an error
+	for _, p := range all {
 		if !slices.ContainsFunc(known, p.CPUs.Equal) && !s.has(p.CPUs) {
 			names = append(names, p.Name)
 		}

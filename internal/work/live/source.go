@@ -21,6 +21,7 @@ import (
 	"gorun/internal/place/subject"
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/printed"
 	"gorun/internal/work/command"
 )
 
@@ -34,8 +35,7 @@ type Source struct {
 	vary     []string
 	auto     bool // one of these asks for the placements that can matter
 
-	metric   string // a line each
-	better   string
+	experiment.Metrics
 	url      string
 	load     string
 	log      string
@@ -70,9 +70,8 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.DurationVar(&s.washout, "washout", defaultWashout, "time after a switch that is not measured; without it, longer where a pilot finds so")
 	set.StringVar(&s.abort, "abort-if", "", "put everything back and stop when a figure is beyond a bound: a `condition` such as 'metric>5'")
 	set.Group("Blocks")
-	set.Several(&s.metric, "metric", "a `figure` to judge: a regex for lines of --load with a group (the figure of a line)\n"+
-		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable: all are judged)")
-	set.Several(&s.better, "better", "the better `direction` of the figures: "+result.Lower+" or "+result.Higher+" for all, or one for each: higher,lower")
+	s.Metrics.Register(set, "a `figure` to judge: a regex for lines of --load with a group (the figure of a line)\n"+
+		"or none (lines a second), a metric of --metric-url, or process:run-queue (repeatable: all are judged)", "figures")
 	set.StringVar(&s.url, "metric-url", "", "a Prometheus endpoint at this `URL`, whose metrics are NAME{label=\"value\"}: a gauge, the\n"+
 		"rate of a counter, or histogram_quantile(0.99, NAME); rate(NAME) and gauge(NAME) say how to read it")
 	set.StringVar(&s.load, "load", "", "a load generator: a `command` that runs throughout")
@@ -82,7 +81,6 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.Group("Figures")
 	set.Rare("migrate-pages", "load-log", "load-per-block", "abort-if")
 	set.Neutral("pid", "abort-if") // which program it is, is compared
-	set.Complete("better", []string{result.Lower, result.Higher})
 	experiment.Bound(set, &s.block, "block", time.Millisecond, math.MaxInt64)
 	experiment.Bound(set, &s.washout, "washout", 0, math.MaxInt64)
 	s.given.block = func() bool { return set.Changed("block") }
@@ -98,7 +96,7 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	if err := s.continues(o.Recorded); err != nil {
 		return f, err
 	}
-	f.Common = map[string]string{"block": s.block.String(), "metric": strings.ReplaceAll(s.metric, "\n", ", ")}
+	f.Common = map[string]string{"block": s.block.String(), "metric": strings.ReplaceAll(s.Metric, "\n", ", ")}
 	if s.load != "" {
 		f.Common["load"] = s.load
 	}
@@ -222,7 +220,7 @@ func (s *Source) lacks(o experiment.Opening) error {
 		return hint.With(errors.New("which program?"), "give one of --pid, --cgroup and --unit")
 	case len(s.vary) == 0 && !slices.ContainsFunc(varied, func(flag string) bool { return len(o.Values(flag)) > 0 }):
 		return hint.With(errors.New("say what to compare: --vary"), compareAuto)
-	case s.metric == "" && !o.One:
+	case s.Metric == "" && !o.One:
 		return hint.With(errors.New("say what to measure: --metric"),
 			"--metric REGEX --load 'COMMAND', or --metric NAME --metric-url URL, or --metric process:run-queue")
 	}
@@ -311,42 +309,18 @@ func (s *Source) plan(plan *result.Plan) {
 }
 
 // parseMetrics reads --metric and --better.
-func (s *Source) parseMetrics() error {
-	if s.metric == "" {
-		return nil
-	}
-	texts := strings.Split(s.metric, "\n")
-	if most := len(new(Figures).metrics()); len(texts) > most {
-		return fmt.Errorf("--metric is given %d times: at most %d figures are judged", len(texts), most)
-	}
-	directions, err := command.Directions(s.better, len(texts))
-	if err != nil {
+func (s *Source) parseMetrics() (err error) {
+	s.compared, err = s.Metrics.Parse(func(text string) (experiment.Judged, error) {
+		m, err := s.parseMetric(text)
+		m.text = text
+		s.metrics = append(s.metrics, m)
+		return m.Judged, err
+	})
+	if err != nil || s.metrics == nil || slices.ContainsFunc(s.metrics, func(m metric) bool { return m.quantile == 0 }) {
 		return err
 	}
-	alone := true
-	for i, text := range texts {
-		m, err := s.parseMetric(text)
-		if err != nil {
-			return hint.Flag("metric", text, err)
-		}
-		m.text = text
-		alone = alone && m.quantile > 0
-		direction := cmp.Or(directions[i], m.better)
-		if direction == "" {
-			return hint.Flag("metric", text, command.ErrNoDirection)
-		}
-		if i == 0 {
-			s.compared = experiment.ComparedBy{Column: metricColumn(0), Label: m.name, Better: direction}
-		} else {
-			s.compared.Figures = append(s.compared.Figures, result.JudgedFigure{Column: metricColumn(i), Label: m.label, Better: direction})
-		}
-		s.metrics = append(s.metrics, m)
-	}
-	if alone {
-		return hint.With(errors.New("a latency quantile needs a rate beside it"), fmt.Sprintf(
-			"add --metric %s --better higher: a histogram has no time that requests wait before the handler", s.metrics[0].series.Name+"_count"))
-	}
-	return nil
+	return hint.With(errors.New("a latency quantile needs a rate beside it"), fmt.Sprintf(
+		"add --metric %s --better higher: a histogram has no time that requests wait before the handler", s.metrics[0].series.Name+"_count"))
 }
 
 // condition is that of --abort-if.
@@ -368,7 +342,7 @@ func (s *Source) parseAbort() error {
 	if parts == nil {
 		return refuse(errors.New("a column, < or >, and a number are needed, as in 'metric>5'"))
 	}
-	bound, err := command.ParseFigure(parts[3])
+	bound, err := printed.Parse(parts[3])
 	if err != nil {
 		return refuse(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"gorun/internal/base/units"
 	"gorun/internal/experiment"
+	"gorun/internal/place/named"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 	"gorun/internal/show/view"
@@ -49,7 +50,7 @@ func changes(plan *result.Plan) table.Table {
 	t.Add("setting", "CPUs", "threads on other CPUs now")
 	for _, cell := range plan.Cells {
 		cpus, given := cell.CPUs["cpus"]
-		if cell.Flags["placement"] == command.AsIs || !given {
+		if cell.Flags["placement"] == named.AsIs || !given {
 			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(cell.Name), table.Text("as they are"), table.Count(0)}})
 			continue
 		}

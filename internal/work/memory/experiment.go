@@ -1,5 +1,5 @@
-// Package memory is `gorun memory`: it measures how fast threads read and write memory, and how long a read takes while others
-// read too.
+// Package memory is `gorun memory`: it measures how fast threads read and write memory, how long a read takes while others read too,
+// and how long an access takes by the size of the memory.
 package memory
 
 import (
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gorun/csrc"
+	"gorun/internal/base/bytesize"
 	"gorun/internal/base/catalog"
 	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
@@ -35,21 +36,26 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"do not. The bandwidth counts the bytes of the operation alone, in all threads. The rows are one CPU, all CPUs\n" +
 			"of its node, all CPUs and, with several nodes, from each node to each.\n\n" +
 			"--loaded measures the time of a dependent read on the first CPU, while the other CPUs of its node read more\n" +
-			"and more.",
-		Example: "  gorun memory\n  gorun memory --op triad --stores nontemporal --on cpu,node\n  gorun memory --loaded --svg curve.svg",
-		Matrix:  "  gorun matrix memory --pages 4k,thp --op read --on node",
+			"and more. --latency measures the time of an access by one thread, by the size of the memory.",
+		Example: "  gorun memory\n  gorun memory --op triad --stores nontemporal --on cpu,node\n  gorun memory --loaded --svg curve.svg\n" +
+			"  gorun memory --latency --sizes 32KiB,1MiB,32MiB,1GiB --access random,chase",
+		Matrix: "  gorun matrix memory --pages 4k,thp --op read --on node",
 	},
-	Sampling: experiment.Sampling{Samples: 3, Warmup: 1, Budget: 20},
-	Place:    experiment.Here,
-	Compared: perKiB.Name,
-	RowHint:  "give --op, --stores, --on and --mem one value each",
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{Samples: 3, Warmup: 1, Budget: 20},
+		Place:    experiment.Here,
+		Compared: perKiB.Name,
+		RowHint:  "give --op, --stores, --on and --mem one value each",
+		Columns:  columns,
+		View:     &shown,
+		Picture: &experiment.Picture{
+			Usage: "draw into this `file`: with --loaded the latency over the bandwidth, with --latency over the size", Draw: drawSVG,
+		},
+	},
+	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{}, nil
 	},
-	View:    &shown,
-	Picture: &experiment.Picture{Usage: "draw the latency over the bandwidth into this `file`, with --loaded", Draw: drawSVG},
 })
 
 // Cell describes what is measured in one cell.
@@ -58,7 +64,8 @@ type Cell struct {
 	Nontemporal bool          `json:"nontemporal"`
 	On          string        `json:"on"`       // in words
 	CPUs        []int         `json:"cpus"`     // one for each thread that makes bandwidth
-	Chase       int           `json:"chase"`    // the CPU of the thread whose reads are timed; NoCPU: none
+	Chase       int           `json:"chase"`    // the CPU of the thread whose accesses are timed; NoCPU: none
+	Access      string        `json:"access"`   // of that thread, with --latency; "": a chase next to the load
 	MemNode     int           `json:"mem_node"` // Local: that of each thread
 	Buffer      uint64        `json:"buffer"`   // bytes of each array
 	Pages       string        `json:"pages"`
@@ -93,7 +100,10 @@ func (o Options) Complete(m experiment.Machine, c Cell, cpus cpuset.Set) Cell {
 	if c.MemNode == Local && m.NodesWith(cpus).Len() < 2 {
 		c.MemNode = nearest(m, m.NodeOf(cpus.First()))
 	}
-	c.Buffer, c.Pages, c.Time, c.Accesses, c.Seed = o.bufferFor(m, cpus), o.Pages, o.Time, o.Accesses, m.Seed
+	if c.Buffer == 0 {
+		c.Buffer = o.bufferFor(m, cpus)
+	}
+	c.Pages, c.Time, c.Accesses, c.Seed = o.Pages, o.Time, o.Accesses, m.Seed
 	return c
 }
 
@@ -142,18 +152,26 @@ func opNames() (names []string) {
 // defaultPauses are the turns of an empty loop after each KiB, from no load to all that there can be.
 const defaultPauses = unloaded + ",2000,500,100,20,0"
 
+// defaultSizes are one for each level of caches of present CPUs, and one that is larger.
+const defaultSizes = "32KiB,1MiB,32MiB,256MiB"
+
+// chase is the access in which each read depends on the one before.
+const chase = "chase"
+
 // leastBuffer is the default size of an array where no cache is known.
 const leastBuffer = 64 << 20
 
 // flags are the flags of `gorun memory`.
 type flags struct {
 	ops, stores, on, mem, pauses string
-	loaded                       bool
+	loaded, latency              bool
+	sizes, access                string
 	Options
 
-	opList, storeList, onList []string
-	pauseList                 []int64
-	set                       *experiment.FlagSet
+	opList, storeList, onList, accessList []string
+	pauseList                             []int64
+	sizeList                              []uint64
+	set                                   *experiment.FlagSet
 }
 
 // words parses a list of known words.
@@ -210,10 +228,15 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	experiment.Parsed(set, &f.pauses, &f.pauseList, "pauses", defaultPauses,
 		"`turns` of an empty loop after each KiB that a loading thread reads, by commas; none: no load",
 		func(text string) ([]int64, error) { return catalog.ParseList(text, parsePause) })
-	set.Uint64Var(&f.Accesses, "accesses", Defaults.Accesses, "timed reads of a sample with --loaded")
+	set.BoolVar(&f.latency, "latency", false, "measure the time of an access by the size of the memory, on the first CPU")
+	experiment.Parsed(set, &f.sizes, &f.sizeList, "sizes", defaultSizes, "`sizes` of the memory, by commas, with --latency", bytesize.ParseList)
+	experiment.Parsed(set, &f.access, &f.accessList, "access", chase, "`ways` to access it, by commas: "+strings.Join(csrc.MemoryAccesses(), ", "),
+		words("way to access memory", csrc.MemoryAccesses()))
+	set.Uint64Var(&f.Accesses, "accesses", Defaults.Accesses, "timed accesses of a sample with --loaded or --latency")
 	set.Lists("op", opNames())
 	set.Lists("stores", kinds)
 	set.Lists("on", places)
+	set.Lists("access", csrc.MemoryAccesses())
 	set.On("mem", (*topology.Machine).CompleteNodes)
 	experiment.Bound(set, &f.Time, "time", time.Millisecond, math.MaxInt64)
 	experiment.Bound(set, &f.Accesses, "accesses", 1000, math.MaxInt32)
@@ -274,6 +297,14 @@ func (o Options) bufferFor(m experiment.Machine, cpus cpuset.Set) uint64 {
 	return max(4*caches, leastBuffer)
 }
 
+// Validate implements experiment.Flags.
+func (f *flags) Validate() error {
+	if f.loaded && f.latency {
+		return hint.Usage(hint.With(errors.New("--loaded and --latency measure different things"), "leave one of them out"))
+	}
+	return nil
+}
+
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
 	var nodes cpuset.Set
 	var given []string
@@ -293,7 +324,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if slices.ContainsFunc(r.Cells, func(has experiment.Cell[Cell]) bool { return has.Name == c.name() }) {
 			return // from a node to itself
 		}
-		cell := experiment.Cell[Cell]{Do: c, Name: c.name(), Running: c.name(), Flags: c.flags(on)}
+		cell := experiment.Cell[Cell]{Do: c, Row: experiment.Row{Name: c.name(), Running: c.name(), Flags: c.flags(on)}}
 		cell.Command = append([]string{"memory", "--cpus=" + m.CPUs.String()}, given...)
 		for _, flag := range slices.Sorted(maps.Keys(cell.Flags)) {
 			cell.Command = append(cell.Command, "--"+flag+"="+cell.Flags[flag])
@@ -305,10 +336,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		need := c.Resources()
 		r.Resources.Bytes, r.Resources.Threads = max(r.Resources.Bytes, need.Bytes), max(r.Resources.Threads, need.Threads)
 	}
-	if f.loaded {
+	switch {
+	case f.latency:
+		f.addSizes(m, nodes.List(), add)
+	case f.loaded:
 		f.addLoaded(m, nodes.List(), add)
-	} else if err = f.addRows(m, nodes.List(), add); err != nil {
-		return r, err
+	default:
+		if err = f.addRows(m, nodes.List(), add); err != nil {
+			return r, err
+		}
 	}
 	switch {
 	case len(r.Cells) > 0:
@@ -318,13 +354,23 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, hint.Usage(hint.With(errors.New("--on each needs two nodes with memory"), "give --on cpu, node or all"))
 	}
 	r.Resources.Less = "give a smaller --buffer"
-	if r.Schedule = (matrix.Schedule{Title: "Memory", Compared: perKiB.Name}); f.loaded {
+	if r.Schedule = (matrix.Schedule{Title: "Memory", Compared: perKiB.Name}); f.loaded || f.latency {
 		r.Compared = experiment.ComparedBy{Column: latency.Name, Better: result.Lower}
 		r.Schedule.Compared = latency.Name
 	}
 	r.Spec = &spec{
 		Op: f.ops, Stores: f.stores, On: f.on, Mem: f.mem, Buffer: f.Buffer, Pages: f.Pages, Time: f.Time.Seconds(), Loaded: f.loaded,
-		Kernel: csrc.MemoryKernel(), SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
+		Latency: f.latency,
+		Kernel:  csrc.MemoryKernel(), SamplingSpec: experiment.SamplingSpec{CPUs: m.CPUs.String()},
+	}
+	if f.latency {
+		caches, odd := topology.ReadCaches(m.Root, m.CPUs.First())
+		r.Warnings = result.OddMachine(odd)
+		r.Header = func(run *result.Run) {
+			for _, level := range caches {
+				run.Caches = append(run.Caches, result.Cache(level))
+			}
+		}
 	}
 	r.Placement = "a thread pinned to each CPU of the row"
 	return r, nil
@@ -398,6 +444,21 @@ func orLocal(nodes []int) []int {
 	return nodes
 }
 
+// addSizes adds the rows of the time of an access by the size of the memory.
+func (f *flags) addSizes(m experiment.Machine, nodes []int, add func(c Cell, on string, cpus cpuset.Set)) {
+	first := m.CPUs.First()
+	if len(nodes) == 0 {
+		nodes = []int{nearest(m, m.NodeOf(first))}
+	}
+	for _, node := range nodes {
+		for _, access := range f.accessList {
+			for _, size := range f.sizeList {
+				add(Cell{Op: "read", On: "one CPU", Chase: first, MemNode: node, Access: access, Buffer: size}, "", cpuset.Of(first))
+			}
+		}
+	}
+}
+
 // nearest returns the node with memory that is nearest to a node; Local if no node is known.
 func nearest(m experiment.Machine, node int) int {
 	with := m.MemoryNodes().List()
@@ -410,7 +471,10 @@ func nearest(m experiment.Machine, node int) int {
 // flags returns the flags that select the row alone.
 func (c Cell) flags(on string) map[string]string {
 	flags := map[string]string{"op": c.Op, "on": on, "stores": c.stores()}
-	if c.Chase != NoCPU {
+	switch {
+	case c.Access != "":
+		flags = map[string]string{"latency": "true", "access": c.Access, "sizes": bytesize.Format(c.Buffer)}
+	case c.Chase != NoCPU:
 		flags = map[string]string{"loaded": "true", "pauses": unloaded}
 		if len(c.CPUs) > 0 {
 			flags["pauses"] = strconv.FormatUint(c.Pause, 10)
@@ -425,7 +489,10 @@ func (c Cell) flags(on string) map[string]string {
 
 // Resources returns what the cell needs.
 func (c Cell) Resources() experiment.Resources {
-	arrays := csrc.MemoryOps[c.op()].Arrays
+	arrays := 0
+	if len(c.CPUs) > 0 {
+		arrays = csrc.MemoryOps[c.op()].Arrays
+	}
 	if c.Chase != NoCPU {
 		arrays++
 	}
@@ -458,6 +525,9 @@ func (c Cell) mem() string {
 
 // name describes the cell: "triad nontemporal, one CPU, node 0".
 func (c Cell) name() string {
+	if c.Access != "" {
+		return strings.Join([]string{c.Access, units.Bytes(c.Buffer), c.mem()}, ", ")
+	}
 	if c.Chase != NoCPU {
 		text := "loaded by " + c.On
 		if len(c.CPUs) > 0 {
@@ -470,14 +540,15 @@ func (c Cell) name() string {
 
 // spec holds the requested values by flag name.
 type spec struct {
-	Op     string  `json:"op"`
-	Stores string  `json:"stores"`
-	On     string  `json:"on"`
-	Mem    string  `json:"mem,omitempty"`
-	Buffer uint64  `json:"buffer_bytes,omitempty"` // absent: four times the caches
-	Pages  string  `json:"pages"`
-	Time   float64 `json:"time_seconds"`
-	Loaded bool    `json:"loaded,omitempty"`
-	Kernel string  `json:"kernel"` // the instructions of the loops
+	Op      string  `json:"op"`
+	Stores  string  `json:"stores"`
+	On      string  `json:"on"`
+	Mem     string  `json:"mem,omitempty"`
+	Buffer  uint64  `json:"buffer_bytes,omitempty"` // absent: four times the caches
+	Pages   string  `json:"pages"`
+	Time    float64 `json:"time_seconds"`
+	Loaded  bool    `json:"loaded,omitempty"`
+	Latency bool    `json:"latency,omitempty"`
+	Kernel  string  `json:"kernel"` // the instructions of the loops
 	experiment.SamplingSpec
 }

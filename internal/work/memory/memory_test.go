@@ -17,20 +17,20 @@ import (
 	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/linux"
-	"gorun/internal/machine/topology"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 	"gorun/internal/show/view"
 )
 
-// resolve resolves flags on a machine.
-func resolve(t *testing.T, m *topology.Machine, args ...string) (experiment.Resolution[Cell], error) {
+// resolve resolves flags on a captured machine.
+func resolve(t *testing.T, host string, args ...string) (experiment.Resolution[Cell], error) {
 	t.Helper()
 	f, set := &flags{}, experiment.NewFlagSet("memory")
 	f.Register(set)
 	require.NoError(t, set.Parse(args))
-	return f.Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Given: set.Changed})
+	m := hosts.Machine(t, host)
+	return f.Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: hosts.Root(t, host), Given: set.Changed})
 }
 
 // names returns the names of the cells.
@@ -43,8 +43,8 @@ func names(r experiment.Resolution[Cell]) (names []string) {
 
 // There is a row for each operation, kind of stores and place, and from each node to each.
 func TestRows(t *testing.T) {
-	m := hosts.Machine(t, "qemu-numa2")
-	r, err := resolve(t, m, "--op", "read,copy")
+	const two = "qemu-numa2"
+	r, err := resolve(t, two, "--op", "read,copy")
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"read, one CPU, node 0", "copy ordinary, one CPU, node 0", "copy nontemporal, one CPU, node 0",
@@ -56,14 +56,22 @@ func TestRows(t *testing.T) {
 	assert.Equal(t, r.Cells[3].Do.Buffer*2, r.Resources.Bytes/2, "copy has two arrays, and all CPUs have twice the caches")
 	assert.GreaterOrEqual(t, r.Cells[0].Do.Buffer, uint64(leastBuffer))
 
-	r, err = resolve(t, m, "--loaded", "--pauses", "none,10,0", "--mem", "0,1")
+	r, err = resolve(t, two, "--loaded", "--pauses", "none,10,0", "--mem", "0,1")
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"loaded by no CPU, node 0", "loaded by 3 CPUs, pause 10, node 0", "loaded by 3 CPUs, pause 0, node 0",
 		"loaded by no CPU, node 1", "loaded by 3 CPUs, pause 10, node 1", "loaded by 3 CPUs, pause 0, node 1",
 	}, names(r))
 
-	r, err = resolve(t, m, "--pages", "2m", "--op", "read", "--on", "all")
+	r, err = resolve(t, two, "--latency", "--sizes", "32KiB,1MiB", "--access", "random,chase")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"random, 32 KiB, node 0", "random, 1 MiB, node 0", "chase, 32 KiB, node 0", "chase, 1 MiB, node 0"}, names(r))
+	assert.Equal(t, uint64(1<<20), r.Resources.Bytes, "the largest")
+	var run result.Run
+	r.Header(&run)
+	assert.NotEmpty(t, run.Caches)
+
+	r, err = resolve(t, two, "--pages", "2m", "--op", "read", "--on", "all")
 	require.NoError(t, err)
 	assert.Contains(t, r.Cells[0].Unavailable, "give --mem")
 	for flags, want := range map[string]string{
@@ -71,27 +79,26 @@ func TestRows(t *testing.T) {
 		"--on node:7":                    "node 7 has no CPU of the run",
 		"--mem 9":                        "this machine has no node 9",
 	} {
-		_, err := resolve(t, m, strings.Fields(flags)...)
+		_, err := resolve(t, two, strings.Fields(flags)...)
 		assert.ErrorContains(t, err, want, flags)
 	}
-	one := hosts.Machine(t, "qemu-cpu1")
 	for flags, want := range map[string]string{
 		"--on each":           "--on each needs two nodes with memory",
 		"--loaded --pauses 0": "no other CPU of the node can load the memory",
 	} {
-		_, err := resolve(t, one, strings.Fields(flags)...)
+		_, err := resolve(t, "qemu-cpu1", strings.Fields(flags)...)
 		assert.ErrorContains(t, err, want, flags)
 	}
 }
 
 // Each row's own flags select it alone.
 func TestRowsHaveTheirFlags(t *testing.T) {
-	m := hosts.Machine(t, "qemu-numa2")
-	for _, args := range [][]string{{}, {"--loaded"}} {
-		r, err := resolve(t, m, args...)
+	const two = "qemu-numa2"
+	for _, args := range [][]string{{}, {"--loaded"}, {"--latency", "--access", "random,chase"}} {
+		r, err := resolve(t, two, args...)
 		require.NoError(t, err)
 		for _, c := range r.Cells {
-			again, err := resolve(t, m, c.Command[2:]...) // after the name and --cpus
+			again, err := resolve(t, two, c.Command[2:]...) // after the name and --cpus
 			require.NoError(t, err, c.Name)
 			assert.Equal(t, []string{c.Name}, names(again), c.Command)
 			assert.Equal(t, c.Do, again.Cells[0].Do)
@@ -116,6 +123,11 @@ func cells(t *testing.T) (all []Cell) {
 	both.Op, both.CPUs = "triad", []int{cpus.First(), cpus.Last()}
 	load.Op, load.CPUs, load.Chase, load.Pause = "read", []int{cpus.First()}, cpus.Last(), 5
 	idle.Op, idle.Chase = "read", cpus.First()
+	for _, access := range csrc.MemoryAccesses() {
+		c := idle
+		c.Access, c.Buffer = access, 32<<10
+		all = append(all, c)
+	}
 	return append(all, both, load, idle)
 }
 
@@ -129,6 +141,7 @@ func TestSample(t *testing.T) {
 		v, ok := result.Typed[Figures](&s)
 		require.True(t, ok)
 		assert.Equal(t, len(c.CPUs) > 0, v.Rate != nil && *v.Rate > 0 && *v.Slowest <= *v.Rate, c.name())
+		assert.Equal(t, c.Access != "", v.Size != nil && *v.Size == c.Buffer, c.name())
 		assert.Equal(t, c.Chase != NoCPU, v.Latency != nil && *v.Latency > 0, c.name())
 	}
 }

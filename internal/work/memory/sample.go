@@ -8,7 +8,9 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"gorun/csrc"
@@ -29,11 +31,13 @@ type Figures struct {
 	Pause    *uint64  `json:"pause,omitempty" figure:"count,csv=5,key=pause" label:"pause in turns" is:"The turns of an empty loop after each KiB that a loading thread read."`
 	Threads  int      `json:"threads" figure:"count,verbose" is:"The threads that read or wrote."`
 	CPUs     string   `json:"cpu_list" figure:",hidden" is:"The CPUs of these threads."`
+	Access   string   `json:"access,omitempty" figure:",key=access" is:"How the memory was accessed."`
+	Size     *uint64  `json:"size_bytes,omitempty" figure:"B,key=size" label:"size" is:"The size of the memory, with --latency."`
 	Buffer   uint64   `json:"buffer_bytes" figure:"B,verbose" label:"an array" is:"The size of each array."`
 	Rate     *float64 `json:"bytes_per_second,omitempty" figure:"B/s,higher,csv=6,bench=B/s,rank=1" label:"bandwidth" is:"The bytes that the operation read and wrote in a second, of all threads."`
 	PerKiB   *float64 `json:"ns_per_kib,omitempty" figure:"ns,lower,hidden" label:"a KiB" is:"The time in which all threads together read and wrote 1,024 bytes."`
 	Slowest  *float64 `json:"slowest_bytes_per_second,omitempty" figure:"B/s,higher,rank=3" label:"slowest thread" is:"The bandwidth of the slowest thread."`
-	Latency  *float64 `json:"latency_ns,omitempty" figure:"ns,lower,csv=7,bench=latency-ns,rank=2" label:"latency" is:"The time of a read that depends on the one before."`
+	Latency  *float64 `json:"latency_ns,omitempty" figure:"ns,lower,csv=7,bench=latency-ns,rank=2" label:"latency" is:"The time of a read that depends on the one before; with --latency, of an access."`
 	HugePart *float64 `json:"huge_share,omitempty" figure:"share,verbose" label:"huge pages" is:"The part of the memory that was in huge pages."`
 }
 
@@ -163,7 +167,7 @@ func (w *work) run() error {
 		start(i, cpu, &loading, func() error { return w.move(i) })
 	}
 	if w.Chase != NoCPU {
-		start(len(w.CPUs), w.Chase, &threads, w.chase)
+		start(len(w.CPUs), w.Chase, &threads, w.timed)
 		threads.Wait()
 		w.stop.Set() // the threads that load the memory
 	}
@@ -201,10 +205,14 @@ func (w *work) move(i int) (err error) {
 	return err
 }
 
-// chase is the work of the thread whose reads are timed. It begins when the threads that load the memory do, and reads an eighth of them
+// settle is how long a thread makes accesses that do not count, where the size of the memory matters: the first accesses to memory
+// that fits in a cache take up to twice as long, for some 50 ms.
+const settle = 100 * time.Millisecond
+
+// timed is the work of the thread whose accesses are timed. It begins when the threads that load the memory do, and makes an eighth of them
 // first, untimed.
-func (w *work) chase() (err error) {
-	args := csrc.ProbeArgs{Access: "chase", Words: w.Buffer / 8, Seed: w.Seed, Buffer: w.chain.Pointer(), Stop: w.stop, Accesses: w.Accesses / 8}
+func (w *work) timed() (err error) {
+	args := csrc.ProbeArgs{Access: cmp.Or(w.Access, chase), Words: w.Buffer / 8, Seed: w.Seed, Buffer: w.chain.Pointer(), Stop: w.stop, Accesses: w.Accesses / 8}
 	if err := csrc.ProbePrepare(args); err != nil {
 		return err
 	}
@@ -213,11 +221,17 @@ func (w *work) chase() (err error) {
 	if _, err := csrc.Memory(begin); err != nil {
 		return err
 	}
-	warm, err := csrc.Probe(args)
-	if err != nil {
-		return err
+	for begun := time.Now(); ; {
+		warm, err := csrc.Probe(args)
+		if err != nil {
+			return err
+		}
+		args.From = warm.Next
+		if w.Access == "" || warm.Accesses < args.Accesses || time.Since(begun) >= settle {
+			break
+		}
 	}
-	args.From, args.Accesses = warm.Next, w.Accesses
+	args.Accesses = w.Accesses
 	w.chased, err = csrc.Probe(args)
 	return err
 }
@@ -225,9 +239,13 @@ func (w *work) chase() (err error) {
 // finish makes the figures of a sample, and checks what it did.
 func (w *work) finish(s *result.Sample) error {
 	v := Figures{
-		Op: w.Op, Stores: w.stores(), On: w.On, Mem: w.mem(), Threads: len(w.CPUs), CPUs: cpuset.FormatList(w.CPUs), Buffer: w.Buffer,
+		Op: w.Op, Stores: w.stores(), On: w.On, Mem: w.mem(), Threads: len(w.CPUs), CPUs: cpuset.FormatList(w.CPUs), Access: w.Access,
+		Buffer: w.Buffer,
 	}
-	s.Placement.Requested = "threads pinned to CPUs " + v.CPUs
+	var requested []string
+	if len(w.CPUs) > 0 {
+		requested = append(requested, "threads pinned to CPUs "+v.CPUs)
+	}
 	for _, read := range w.read {
 		s.Placement.Add(read.Checked, read.Mismatches)
 	}
@@ -248,12 +266,16 @@ func (w *work) finish(s *result.Sample) error {
 		v.Rate, v.Slowest, v.PerKiB = &sum, &slowest, new(1024e9/sum)
 	}
 	if w.Chase != NoCPU {
-		s.Placement.Requested += ", timed reads on CPU " + strconv.Itoa(w.Chase)
+		requested = append(requested, "timed accesses on CPU "+strconv.Itoa(w.Chase))
 		if len(w.CPUs) > 0 {
 			v.Pause = &w.Pause
 		}
+		if w.Access != "" {
+			v.Size = &w.Buffer
+		}
 		v.Latency = new(float64(w.chased.NS) / float64(w.chased.Accesses))
 	}
+	s.Placement.Requested = strings.Join(requested, ", ")
 	w.readBack(s, &v)
 	s.Values = result.FiguresOf(&v)
 	return nil

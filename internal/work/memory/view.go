@@ -23,20 +23,28 @@ import (
 var shown = experiment.View{
 	Rows: rowColumns,
 	Tables: func(run *result.Run, shape view.Shape) []table.Table {
+		all, sizes := latencySeries(run)
+		if run.Matrix == nil && len(all) > 0 && !shape.Verbose {
+			return []table.Table{sizesTable(all, sizes, run.Caches)}
+		}
 		if run.Matrix == nil { // nothing is judged, and people think of bandwidth
 			if shape.Compared = bandwidth; slices.ContainsFunc(rowsOf(run), func(r row) bool { return r.latency.Median > 0 }) {
 				shape.Compared = latency
 			}
 		}
-		return shape.Tables(run)
+		tables := shape.Tables(run)
+		if len(all) > 0 {
+			tables = append(tables, sizesTable(all, sizes, run.Caches))
+		}
+		return tables
 	},
 	Options:  []string{"pages", "kernel"},
 	Answer:   answer,
-	Drawings: []experiment.Drawing{{Anchor: "loaded-latency", Draw: curve}},
+	Drawings: []experiment.Drawing{{Anchor: "loaded-latency", Draw: curve}, {Anchor: "latency", Draw: drawSizes}},
 }
 
 // rowColumns are the columns in which rows differ.
-var rowColumns = []string{"op", "stores", "on", "mem", "pause"}
+var rowColumns = []string{"op", "stores", "on", "mem", "pause", "access", "size_bytes"}
 
 // row is what one row measured: medians over its good samples.
 type row struct {
@@ -72,6 +80,9 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	rows := rowsOf(run)
 	if run.Matrix != nil || len(rows) == 0 {
 		return nil
+	}
+	if all, sizes := latencySeries(run); len(all) > 0 {
+		return bySize(run, all, sizes)
 	}
 	if rows[0].latency.Median > 0 {
 		return loaded(rows)
@@ -122,9 +133,10 @@ func (r row) words() string {
 	return text
 }
 
-// drawSVG draws the curve into a file.
+// drawSVG draws a curve into a file.
 func drawSVG(w io.Writer, run *result.Run) error {
-	return chart.Write(w, run, hint.With(errors.New("cannot draw the latency over the bandwidth: it was not measured"), "give --loaded"), curve)
+	return chart.Write(w, run, hint.With(errors.New("cannot draw the latency over the bandwidth or the size: it was not measured"),
+		"give --loaded, or --latency with several --sizes"), curve, drawSizes)
 }
 
 // curve draws the latency of a read over the bandwidth that others take meanwhile, a line for each node of the memory.
@@ -137,7 +149,7 @@ func curve(run *result.Run) (d chart.Drawing, drawn bool) {
 	panel := chart.Panel{Title: "ns a read", Unit: "ns"}
 	for _, r := range rowsOf(term.Clean(run)) {
 		x, ns := r.bandwidth.Median/1e9, r.latency
-		if ns.Median <= 0 || !chart.Drawable(x, ns.Least, ns.Most) {
+		if ns.Median <= 0 || r.Size != nil || !chart.Drawable(x, ns.Least, ns.Most) {
 			continue
 		}
 		i := slices.IndexFunc(panel.Curves, func(c chart.Curve) bool { return c.Name == "memory on "+r.Mem })

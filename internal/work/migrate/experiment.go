@@ -35,14 +35,16 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun migrate --every 100us,1ms,10ms --working-set 256KiB\n" +
 			"  gorun matrix migrate --access sequential,random,chase --relation same-llc --working-set 256KiB",
 	},
-	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 20, Compares: true},
-	Place:    experiment.Here,
-	RowHint:  "give --relation, --working-set and --every one value each",
-	Compared: perAccess.Name,
-	Columns:  columns,
-	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
-	View:     &shown,
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 20, Compares: true},
+		Place:    experiment.Here,
+		RowHint:  "give --relation, --working-set and --every one value each",
+		Compared: perAccess.Name,
+		Columns:  columns,
+		View:     &shown,
+	},
+	New:  func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
 })
 
 // Cell describes the moves of one cell.
@@ -186,7 +188,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	for _, p := range pairs {
 		if p.Unavailable() != "" {
-			r.Cells = append(r.Cells, experiment.PairCell[Cell](p))
+			r.Cells = append(r.Cells, experiment.Cell[Cell]{Row: experiment.PairRow(p)})
 		}
 	}
 	r.Warnings = append(r.Warnings, experiment.UnavailablePairs(pairs)...)
@@ -231,7 +233,7 @@ func (f *flags) name(r topology.Relation, every time.Duration, size uint64, size
 }
 
 func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Duration, size uint64, memNode *int) experiment.Cell[Cell] {
-	c := experiment.PairCell[Cell](p)
+	c := experiment.Cell[Cell]{Row: experiment.PairRow(p)}
 	relation, bytes := p.Relation.String(), bytesize.Format(size)
 	c.Do = Cell{
 		A: p.A, B: p.B, Relation: relation, Every: every, Moves: f.moves, WorkingSet: size, Access: f.access, MemNode: memNode, Seed: m.Seed,

@@ -379,7 +379,7 @@ func needNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
 	case len(m.Nodes) < 2:
 		w.Message = "this machine has one node: the RFC's rows with the memory on one node and the CPUs of another need " +
 			"more, and floating threads and memory cannot move between nodes"
-		w.Hint = "gorun topo shows the nodes"
+		w.Hint = "gorun topo shows the nodes; gorun memory --latency measures the time of an access by the size of the memory"
 	case memory.Len() < 2:
 		w.Message = fmt.Sprintf("only node %s has memory: the RFC's rows with the memory on another node need more", memory)
 	case running.Len() < 2:

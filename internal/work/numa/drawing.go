@@ -3,11 +3,9 @@ package numa
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gorun/internal/base/hint"
@@ -17,11 +15,10 @@ import (
 	"gorun/internal/show/term"
 )
 
-// writeSVG writes the rows' times as a self-contained SVG file: curves if there are several buffer sizes, otherwise the
-// maps.
+// writeSVG writes the rows' times as a self-contained SVG file.
 func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, hint.With(errors.New("cannot draw the run: no row has a good sample"),
-		"--format table says why"), drawLatency, drawMaps)
+		"--format table says why"), drawMaps)
 }
 
 // figureRows returns the rows of a run that can be drawn.
@@ -31,60 +28,18 @@ func figureRows(run *result.Run) []measuredRow {
 	})
 }
 
-// drawLatency draws the time of an access over the size of the buffer, with the CPU's caches: a line for rows that
-// differ only in the buffer. It returns false if there is one size.
-func drawLatency(run *result.Run) (chart.Drawing, bool) {
-	if run.Experiment != "numa" {
-		return chart.Drawing{}, false
-	}
-	run = term.Clean(run)
-	all, sizes := latencySeries(figureRows(run))
-	if len(all) == 0 {
-		return chart.Drawing{}, false
-	}
-	f := chart.Drawing{Title: "Memory access by the size of the buffer"}
-	p := chart.Panel{Title: "ns an access", Unit: "ns"}
-	var about []string
-	for _, s := range all {
-		c := chart.Curve{Name: s.name}
-		for _, bytes := range sizes {
-			ns, ok := s.ns[bytes]
-			if !ok {
-				continue
-			}
-			c.Points = append(c.Points, chart.Point{X: float64(bytes), Y: ns.Median, Least: ns.Min, Most: ns.Max})
-		}
-		first, last := c.Points[0], c.Points[len(c.Points)-1]
-		about = append(about,
-			fmt.Sprintf("%s: %s ns in %s, %s ns in %s.", s.name, units.Digits(first.Y), units.Bytes(uint64(first.X)),
-				units.Digits(last.Y), units.Bytes(uint64(last.X))))
-		p.Curves = append(p.Curves, c)
-	}
-	var guides []chart.Guide
-	for _, cache := range run.Caches {
-		name := "L" + strconv.Itoa(cache.Level)
-		guides = append(guides,
-			chart.Guide{X: float64(cache.Bytes), Name: name, About: name + ": " + units.Bytes(cache.Bytes)})
-		about = append(about, name+" holds "+units.Bytes(cache.Bytes)+".")
-	}
-	f.Description = strings.Join(about, " ")
-	drawn, height := chart.DrawCurves([]chart.Panel{p}, chart.ByBytes, guides)
-	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height, drawn)
-	return f, true
-}
-
 // maxMapNodes limits the maps by node; Linux supports 1024 nodes, but we know of no machine with more than 32.
 const maxMapNodes = 64
 
 // drawMaps draws the mean times by the nodes of the memory and the process: a map for rows that differ only in these
-// nodes. It returns false if no row has a good sample, or if there are several buffer sizes, which drawLatency draws.
+// nodes. It returns false if no row has a good sample.
 func drawMaps(run *result.Run) (chart.Drawing, bool) {
 	if run.Experiment != "numa" {
 		return chart.Drawing{}, false
 	}
 	run = term.Clean(run)
 	rows := figureRows(run)
-	if several, _ := latencySeries(rows); len(rows) == 0 || len(several) > 0 {
+	if len(rows) == 0 {
 		return chart.Drawing{}, false
 	}
 	var nodes []int

@@ -33,34 +33,35 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Long: "A probe only accesses memory, in a new process for each sample, while a load on every CPU keeps\n" +
 			"the kernel's load balancer at work. Rows bind the probe and its memory to nodes, or let them float, with\n" +
 			"NUMA balancing off and on, and with a preferred node if the kernel supports it. Samples of all rows take turns,\n" +
-			"and each row is judged against row [00]. On a machine with one node, where no memory is far, the time of an\n" +
-			"access is measured by the size of the memory.",
+			"and each row is judged against row [00].",
 		Example: "  gorun numa\n" +
 			"  gorun numa --mem 0,1,float --cpu 0,1,float --load 0\n" +
-			"  gorun numa --preset latency --buffer 32KiB,1MiB,32MiB,1GiB",
+			"  gorun numa --preset rfc-intel",
 	},
-	Sampling: experiment.Sampling{
-		Samples: 64, Warmup: 1, Budget: 60, Compares: true,
-		Usage: map[string]string{
-			"budget": "start only rounds of all rows that can end within this time; if given, it also cuts the\n" +
-				"current round (0: no limit)",
-			"precision": "width of the interval at which a row is sampled enough; given without\n" +
-				"--samples, rounds continue until all rows are, or the budget is used up",
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{
+			Samples: 64, Warmup: 1, Budget: 60, Compares: true,
+			Usage: map[string]string{
+				"budget": "start only rounds of all rows that can end within this time; if given, it also cuts the\n" +
+					"current round (0: no limit)",
+				"precision": "width of the interval at which a row is sampled enough; given without\n" +
+					"--samples, rounds continue until all rows are, or the budget is used up",
+			},
 		},
+		Place:       experiment.Started,
+		SharedFlags: []string{"blocks", "full", "rows", "preset", "preferred-node-by"},
+		RowHint:     "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
+		Compared:    perAccess.Name,
+		Columns:     columns,
+		Count:       count,
+		Picture: &experiment.Picture{
+			Usage: "draw the times by node into this `file`", Draw: writeSVG,
+		},
+		View: &shown,
 	},
-	Place:       experiment.Started,
-	SharedFlags: []string{"blocks", "full", "rows", "preset", "preferred-node-by"},
-	RowHint:     "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
-	Compared:    perAccess.Name,
-	Columns:     columns,
-	Count:       count,
-	New:         func() experiment.Flags[Cell] { return &flags{} },
-	Open:        open,
-	Explain:     explain,
-	Picture: &experiment.Picture{
-		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: writeSVG,
-	},
-	View: &shown,
+	New:     func() experiment.Flags[Cell] { return &flags{} },
+	Open:    open,
+	Explain: explain,
 })
 
 // Cell describes what is measured in one cell.
@@ -76,7 +77,8 @@ type flags struct {
 	text        map[string]*string // of the axes
 	preferredBy string
 	preset      string
-	which       string // of the nodes are in the default rows
+	table       matrix.Spec // of the preset
+	which       string      // of the nodes are in the default rows
 	full        bool
 	blocks      bool
 	load        float64
@@ -112,7 +114,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.On("cpu", (*topology.Machine).CompleteNodes)
 	set.Choice(&f.preferredBy, "preferred-node-by", ByPrctl, "`how` a node is preferred: "+catalog.List(preferredWays[:]),
 		catalog.Completions(preferredWays[:]))
-	set.Choice(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; the RFC's tables set NUMA balancing", catalog.Completions(presets))
+	experiment.Parsed(set, &f.preset, &f.table, "preset", "", "a `table` of the RFC, which sets NUMA balancing: "+catalog.List(presets), parsePreset)
+	set.Complete("preset", catalog.Completions(presets))
 	set.Choice(&f.which, "rows", rowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
 			"some (one for each distance from the memory's node) or all", []string{rowsSome, rowsAll})
@@ -145,8 +148,8 @@ func (f *flags) Validate() error {
 	return nil
 }
 
-// table returns the rows on a machine, with the reason for each that it cannot measure, and the machine's support.
-func (f *flags) table(m experiment.Machine) (
+// supported returns the rows on a machine, with the reason for those that it cannot measure, and the machine's support.
+func (f *flags) supported(m experiment.Machine) (
 	rows []result.NumaRow, given []map[string]string, support Support, warnings []result.Warning, err error,
 ) {
 	support = ReadSupport(m.Root, m.Machine)
@@ -197,19 +200,10 @@ func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	samples, err := f.fill(m)
+	samples := f.fill()
+	rows, given, support, warnings, err := f.supported(m)
 	if err != nil {
 		return r, err
-	}
-	rows, given, support, warnings, err := f.table(m)
-	if err != nil {
-		return r, err
-	}
-	levels, odd := topology.ReadCaches(m.Root, m.CPUs.First())
-	r.Warnings = result.OddMachine(odd)
-	var caches []result.Cache
-	for _, level := range levels {
-		caches = append(caches, result.Cache(level))
 	}
 	r.Placement = "each row's own"
 	r.Resources = f.resources(m, rows)
@@ -252,10 +246,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Schedule.Order = matrix.Rows
 	}
 	r.Warnings = append(r.Warnings, warnings...)
-	if f.preset != latency {
-		r.Warnings = append(r.Warnings, needNodes(m.Machine, m.CPUs)...)
-	}
-	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
+	r.Warnings = append(r.Warnings, needNodes(m.Machine, m.CPUs)...)
+	r.Header = func(run *result.Run) { run.NumaRows = rows }
 	return r, nil
 }
 
@@ -302,12 +294,15 @@ func (f *flags) cell(do Cell, given map[string]string, cpus result.CPUs) experim
 	}
 	given["row"] = strconv.Itoa(do.Row.Row)
 	return experiment.Cell[Cell]{
-		Do: do, Name: rowName(do.Row.Row), Running: rowName(do.Row.Row), Unavailable: do.Row.Unsupported,
-		Flags: given, CPUs: map[string]result.CPUs{"cpus": cpus},
-		Command: append(command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
-			"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
-			"--repetitions", strconv.Itoa(f.repetitions),
-			"--settle", time.Duration(do.Settle*float64(time.Second)).Round(time.Millisecond).String(), "--cpus", cpus.List),
+		Do: do,
+		Row: experiment.Row{
+			Name: rowName(do.Row.Row), Running: rowName(do.Row.Row), Unavailable: do.Row.Unsupported,
+			Flags: given, CPUs: map[string]result.CPUs{"cpus": cpus},
+			Command: append(command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
+				"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
+				"--repetitions", strconv.Itoa(f.repetitions),
+				"--settle", time.Duration(do.Settle*float64(time.Second)).Round(time.Millisecond).String(), "--cpus", cpus.List),
+		},
 	}
 }
 
@@ -357,10 +352,9 @@ func explain(run *result.Run, _ []Cell) {
 			run.Warnings = append(run.Warnings, *w)
 		}
 	}
-	curve := isCurve(withSamples(run)) // which shows no moves
 	for i := range run.Samples {
 		if v, ok := result.Typed[Figures](&run.Samples[i]); ok {
-			if v.Migrations != nil && !curve {
+			if v.Migrations != nil {
 				add(v.Migrations.Worse)
 			}
 			add(v.Unread)

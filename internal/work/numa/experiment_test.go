@@ -82,7 +82,6 @@ func TestResolve(t *testing.T) {
 	var run result.Run
 	r.Header(&run)
 	assert.Len(t, run.NumaRows, len(r.Cells))
-	assert.NotEmpty(t, run.Caches)
 }
 
 // Rows with NUMA balancing, or with a preferred node, settle for several of its scans unless --settle is given. The

@@ -1,40 +1,33 @@
 package numa
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 
-	"gorun/internal/experiment"
+	"gorun/internal/base/hint"
 	"gorun/internal/judge/matrix"
 )
 
-// latency is the preset without a distance.
-const latency = "latency"
-
-// distances are the flags that a machine with one node has rows of the RFC for only when asked.
-var distances = []string{
-	"mem", "cpu", "numa-balancing", "scan-delay", "migration-cost", "preferred-node", "rows", "full", "blocks", "mem-policy",
-	"first-touch", "load",
+// parsePreset returns the table of numa with this name.
+func parsePreset(name string) (matrix.Spec, error) {
+	spec, err := matrix.Preset(name)
+	if err == nil && spec.Experiment != "numa" {
+		err = hint.With(fmt.Errorf("its cells are for gorun %s", spec.Experiment), "gorun matrix "+spec.Experiment+" --preset "+name)
+	}
+	return spec, err
 }
 
 // fill sets the flags that are not given to the preset's values, and returns its number of samples; 0: there is no preset.
-func (f *flags) fill(m experiment.Machine) (samples int, err error) {
-	if f.preset == "" && len(m.Nodes) == 1 && !slices.ContainsFunc(distances, f.given) {
-		f.preset = latency
-	}
+func (f *flags) fill() (samples int) {
 	if f.preset == "" {
-		return 0, nil
+		return 0
 	}
-	spec, err := matrix.Preset(f.preset)
-	if err != nil {
-		return 0, err
-	}
-	for _, axis := range spec.Groups[0].Axes {
+	for _, axis := range f.table.Groups[0].Axes {
 		if !f.given(axis.Flag) {
 			_ = f.set.Lookup(axis.Flag).Value.Set(strings.Join(axis.Values, ",")) // valid, and not given
 		}
 	}
-	return *spec.Samples, nil
+	return *f.table.Samples
 }
 
 // setsBalancing reports whether the command line or the preset gives values of NUMA balancing.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/record/result"
+	"gorun/internal/base/hint"
 )
 
 // The presets are the source's rows, also on eight nodes, with as many samples; a flag that is given goes before.
@@ -37,22 +37,10 @@ func TestPresets(t *testing.T) {
 	assert.Equal(t, 3, r.Cells[0].Do.Row.Mem)
 }
 
-// On a machine with one node there are only sizes to compare, unless more is asked for.
-func TestOneNode(t *testing.T) {
-	r := resolved(t, "qemu-cpu2", map[string]string{"access": "random"})
-	assert.Empty(t, r.Warnings)
-	assert.Equal(t, 3, r.Schedule.Samples)
-	var sizes []uint64
-	for _, c := range r.Cells {
-		assert.Empty(t, c.Unavailable)
-		assert.Equal(t, result.NumaRow{
-			Row: len(sizes), Mem: Float, CPU: Float, NUMABalancing: KeepSetting, PreferredNode: None,
-			Access: "random", Pages: "4k", BufferBytes: c.Do.Row.BufferBytes,
-		}, c.Do.Row)
-		assert.Zero(t, c.Do.Load)
-		assert.False(t, c.Do.SetBalancing)
-		sizes = append(sizes, c.Do.Row.BufferBytes)
+func TestPresetOfAnother(t *testing.T) {
+	for name, want := range map[string]string{"latency": "gorun memory --latency", "quick": "gorun matrix primes", "rfc": "rfc-intel"} {
+		_, err := parsePreset(name)
+		require.Error(t, err)
+		assert.Contains(t, hint.Of(err), want)
 	}
-	assert.Equal(t, []uint64{32 << 10, 1 << 20, 32 << 20, 256 << 20}, sizes)
-	assert.NotEmpty(t, resolved(t, "qemu-cpu2", map[string]string{"cpu": "0"}).Warnings, "the rows of the RFC")
 }

@@ -15,12 +15,12 @@ import (
 
 // shown is how runs of `gorun numa` are shown.
 var shown = experiment.View{
-	Answer: answer, Drawn: rfcBlock, Tables: tables, Plan: planTable,
+	Drawn: rfcBlock, Tables: tables, Plan: planTable,
 	Options: []string{
 		"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
 	},
 	Drawings: []experiment.Drawing{
-		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency},
+		{Anchor: "nodes", Draw: drawMaps},
 	},
 }
 
@@ -65,7 +65,7 @@ func group(row result.NumaRow) result.NumaRow {
 	return row
 }
 
-// rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do; two have names of their own.
+// rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do.
 var rowAxes = [...]struct {
 	key string
 	of  func(row measuredRow) string
@@ -74,7 +74,7 @@ var rowAxes = [...]struct {
 	{"NB", func(row measuredRow) string { return orWord(row.NUMABalancing, "keep") }},
 	{"Mem", func(row measuredRow) string { return orWord(row.Mem, "F") }},
 	{"CPU", func(row measuredRow) string { return orWord(row.CPU, "F") }},
-	accessAxis: {"Access", func(row measuredRow) string { return row.Access }},
+	{"Access", func(row measuredRow) string { return row.Access }},
 	{"Pages", func(row measuredRow) string { return row.Pages }},
 	{"Bind", func(row measuredRow) string { return cmp.Or(row.MemPolicy, memPolicies[0]) }},
 	{"Touch", func(row measuredRow) string { return cmp.Or(row.FirstTouch, TouchNear) }},
@@ -83,11 +83,7 @@ var rowAxes = [...]struct {
 	{"Buffer", func(row measuredRow) string { return units.Bytes(row.BufferBytes) }},
 }
 
-const (
-	extraAxes  = 4
-	accessAxis = extraAxes
-	bufferAxis = len(rowAxes) - 1
-)
+const extraAxes = 4
 
 // orKeep formats a time that a row sets.
 func orKeep(seconds float64) string {
@@ -113,16 +109,9 @@ func differing(rows []measuredRow) (differ [len(rowAxes)]bool) {
 	return differ
 }
 
-// tables are the tables of any experiment, with the times by the size of the buffer, the load and, below the first, why rows have no
-// figures. Rows that differ only in their buffers and access patterns get no verdicts.
-func tables(run *result.Run, shape view.Shape) (tables []table.Table) {
-	rows := withSamples(run)
-	if shape.Verbose || !isCurve(rows) {
-		tables = shape.Tables(run)
-	}
-	if latency := latencyTable(rows, run.Caches); len(latency.Rows) > 0 {
-		tables = append(tables, latency)
-	}
+// tables are those of any experiment, with the load and, below the first, why rows have no figures.
+func tables(run *result.Run, shape view.Shape) []table.Table {
+	tables := shape.Tables(run)
 	if load := loadTable(run.Samples); len(load.Rows) > 0 && shape.Verbose {
 		tables = append(tables, load)
 	}

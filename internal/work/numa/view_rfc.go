@@ -86,10 +86,10 @@ func rfcLines(head [][2]string, rows []measuredRow, figures [][]float64, form rf
 	return lines
 }
 
-// rfcBlock returns the table of a run; "" for rows that differ only in their buffers and access patterns.
+// rfcBlock returns the table of a run, as the RFC has it.
 func rfcBlock(run *result.Run, options view.Options, opts term.Options) string {
 	rows := measuredRows(run)
-	if len(rows) == 0 || isCurve(withSamples(run)) && !opts.Verbose {
+	if len(rows) == 0 {
 		return ""
 	}
 	figures := make([][]float64, len(rows))

@@ -44,25 +44,27 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun pair --auto --work pingpong-futex\n" +
 			"  gorun matrix pair --work syscall,spin 0 1",
 	},
-	Sampling: experiment.Sampling{
-		Samples: 5, Warmup: 1, Budget: 10, Compares: true,
-		Usage: map[string]string{
-			"precision": "with --auto: width of the interval at which a pair is sampled enough",
-			"margin":    "with --auto: differences up to this size do not matter",
-			"samples": "samples to take; a number given here is not cut by the default budget\n" +
-				"(with --auto, of each pair; by default as many as are needed within --budget, 20s)",
+	Traits: experiment.Traits{
+		Sampling: experiment.Sampling{
+			Samples: 5, Warmup: 1, Budget: 10, Compares: true,
+			Usage: map[string]string{
+				"precision": "with --auto: width of the interval at which a pair is sampled enough",
+				"margin":    "with --auto: differences up to this size do not matter",
+				"samples": "samples to take; a number given here is not cut by the default budget\n" +
+					"(with --auto, of each pair; by default as many as are needed within --budget, 20s)",
+			},
 		},
+		Place:      experiment.Started,
+		RowHint:    "name the two CPUs, and leave --auto away",
+		Compared:   perLoop.Name,
+		AlsoJudged: column.List{cpuPerLoop},
+		Columns:    columns,
+		View:       &shown,
 	},
-	Place:      experiment.Started,
-	RowHint:    "name the two CPUs, and leave --auto away",
-	Compared:   perLoop.Name,
-	AlsoJudged: column.List{cpuPerLoop},
-	Columns:    columns,
-	New:        func() experiment.Flags[Cell] { return &flags{} },
+	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
 	},
-	View: &shown,
 })
 
 // sampler starts two fresh processes for each sample.
@@ -206,7 +208,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 // cell returns the cell of a pair. Pairs may have different numbers of loops, so cells are compared by the time of one
 // loop.
 func (f *flags) cell(m experiment.Machine, p topology.CPUPair, each, arrayBytes uint64) experiment.Cell[Cell] {
-	c := experiment.PairCell[Cell](p)
+	c := experiment.Cell[Cell]{Row: experiment.PairRow(p)}
 	if c.Unavailable != "" {
 		return c
 	}

@@ -34,19 +34,21 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"  gorun matrix primes --pin-cpus 'share:1/2 all' --dispatch goroutine,executor --out run.jsonl\n" +
 			"  gorun matrix primes --preset quick",
 	},
-	Sampling:    experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
-	Place:       experiment.Here,
-	SharedFlags: []string{"duration", "workers-detail"},
-	AlsoJudged:  column.List{column.CPU},
-	Columns:     columns,
-	Count:       count,
-	New:         func() experiment.Flags[Cell] { return &flags{} },
+	Traits: experiment.Traits{
+		Sampling:    experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
+		Place:       experiment.Here,
+		SharedFlags: []string{"duration", "workers-detail"},
+		AlsoJudged:  column.List{column.CPU},
+		Columns:     columns,
+		Count:       count,
+		View:        &experiment.View{Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch", "gomaxprocs"}},
+	},
+	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(_ experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
 		pool, err := Open(cells[0].PoolOptions, cells[0].Plan, cells[0].CPULimit)
 		return sampler{pool}, err
 	},
 	Explain: explain,
-	View:    &experiment.View{Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch", "gomaxprocs"}},
 })
 
 // defaultLimit is where counting ends unless it is asked for.
@@ -187,7 +189,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			procs = m.CPUs.Len()
 		}
 	}
-	r.Cells = []experiment.Cell[Cell]{{Do: c, AtOnce: f.atOnce(plan, m.CPUs.Len())}}
+	r.Cells = []experiment.Cell[Cell]{{Do: c, Row: experiment.Row{AtOnce: f.atOnce(plan, m.CPUs.Len())}}}
 	requested := &spec{
 		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
 		Serial: f.serial, LockThread: policy.Lock, PinCPUs: cpuset.FormatList(policy.PinCPUs), PinThread: policy.PinThread,

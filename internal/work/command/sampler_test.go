@@ -10,14 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
+	"gorun/internal/sample/measure"
+	"gorun/internal/sample/printed"
 	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
 )
 
 // A sample has what the command used, and the figure that it prints.
 func TestSample(t *testing.T) {
-	rate, err := NewMetric(`rate: ([0-9.]+)`)
+	rate, err := printed.New(`rate: ([0-9.]+)`)
 	require.NoError(t, err)
 	path, err := os.Executable()
 	require.NoError(t, err)
@@ -32,7 +35,7 @@ func TestSample(t *testing.T) {
 		"echo nothing":                      {0, `matches nothing in the output, which ends in "nothing"`},
 	} {
 		s, err := (&sampler{Environment: experiment.Environment{Self: self, Environ: os.Environ()}}).Sample(t.Context(), Cell{
-			Argv: []string{"sh", "-c", script}, Metrics: []Metric{rate}, Setting: launch.CommandSetting{GOMAXPROCS: 2},
+			Argv: []string{"sh", "-c", script}, Metrics: []printed.Metric{rate}, Setting: placement.Setting{GOMAXPROCS: 2},
 		})
 		require.NoError(t, err)
 		if v, _ := result.Typed[Figures](&s); want.figure > 0 {
@@ -54,7 +57,7 @@ func TestSample(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s, _, err := Measure(ctx, launch.Command{Self: self, Argv: []string{"sleep", "600"}})
+	s, _, err := measure.Command(ctx, launch.Command{Self: self, Argv: []string{"sleep", "600"}})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 }

@@ -1,4 +1,4 @@
-package command
+package named
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/dev/tests/hosts"
-	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/result"
@@ -52,37 +51,38 @@ func TestChosenCPU(t *testing.T) {
 		m    *topology.Machine
 		cpus string
 		name string
-		run  experiment.Machine // its seed, and the run that is continued
+		run  Scope // its seed, and the run that is continued
 		want string
 	}{
-		{"the fastest is one", kinds(9, 9, 9, 9, 9, 9, 9, 1e9), "0-7", "one-cpu", experiment.Machine{}, "CPU 7: of the fastest kind"},
-		{"a kind", kinds(9, 9, 9, 9, 1e9, 5000, 1e6, 0), "0-7", "one-cpu-kind-1", experiment.Machine{}, "CPU 5: fewest interrupts since boot"},
+		{"the fastest is one", kinds(9, 9, 9, 9, 9, 9, 9, 1e9), "0-7", "one-cpu", Scope{}, "CPU 7: of the fastest kind"},
+		{"a kind", kinds(9, 9, 9, 9, 1e9, 5000, 1e6, 0), "0-7", "one-cpu-kind-1", Scope{}, "CPU 5: fewest interrupts since boot"},
 		{
 			"the fastest of the run's", kinds(0, 0, 0, 0, 1e9, 5000, 9999, 0), "0-6", "one-cpu",
-			experiment.Machine{},
+			Scope{},
 			"CPU 5: of the fastest kind; fewest interrupts since boot; by the seed among 2",
 		},
-		{"up to one a second", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", experiment.Machine{}, "CPU 1: fewest interrupts since boot; by the seed among 3"},
-		{"another seed", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", experiment.Machine{Seed: 1}, "CPU 2: fewest interrupts since boot; by the seed among 3"},
-		{"alike", kinds(50, 1000, 0, 700), "0-3", "one-cpu", experiment.Machine{}, "CPU 2: by the seed among 4"},
-		{"a CPU without counts", kinds(1e9, 0, 0), "0-3", "one-cpu", experiment.Machine{}, "CPU 2: interrupts are not known; by the seed among 4"},
-		{"no counts", hosts.Machine(t, "qemu-cpu2"), "0-1", "one-cpu", experiment.Machine{}, "CPU 0: interrupts are not known; by the seed among 2"},
-		{"one CPU", kinds(), "3", "one-cpu", experiment.Machine{}, "CPU 3: the only one"},
-		{"the run is continued", kinds(0, 0, 1e9, 0), "0-3", "one-cpu", experiment.Machine{Recorded: had}, "CPU 2: as the run began"},
-		{"with other CPUs", kinds(0, 1e9), "0-1", "one-cpu", experiment.Machine{Recorded: had}, "CPU 0: fewest interrupts since boot"},
-		{"memory", hosts.Machine(t, "memoryless-node"), "all", "one-cpu", experiment.Machine{}, "CPU 0: nearest to memory; interrupts are not known; by the seed among 2"},
+		{"up to one a second", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Scope{}, "CPU 1: fewest interrupts since boot; by the seed among 3"},
+		{"another seed", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Scope{Seed: 1}, "CPU 2: fewest interrupts since boot; by the seed among 3"},
+		{"alike", kinds(50, 1000, 0, 700), "0-3", "one-cpu", Scope{}, "CPU 2: by the seed among 4"},
+		{"a CPU without counts", kinds(1e9, 0, 0), "0-3", "one-cpu", Scope{}, "CPU 2: interrupts are not known; by the seed among 4"},
+		{"no counts", hosts.Machine(t, "qemu-cpu2"), "0-1", "one-cpu", Scope{}, "CPU 0: interrupts are not known; by the seed among 2"},
+		{"one CPU", kinds(), "3", "one-cpu", Scope{}, "CPU 3: the only one"},
+		{"the run is continued", kinds(0, 0, 1e9, 0), "0-3", "one-cpu", Scope{Recorded: had}, "CPU 2: as the run began"},
+		{"with other CPUs", kinds(0, 1e9), "0-1", "one-cpu", Scope{Recorded: had}, "CPU 0: fewest interrupts since boot"},
+		{"memory", hosts.Machine(t, "memoryless-node"), "all", "one-cpu", Scope{}, "CPU 0: nearest to memory; interrupts are not known; by the seed among 2"},
 	} {
 		cpus, err := c.m.Select(c.cpus, c.m.Allowed())
 		require.NoError(t, err)
-		c.run.Machine, c.run.CPUs = c.m, cpuset.Of(cpus...)
-		p, err := newScope(c.run, cpuset.Set{}).lookup(c.name)
+		g := on(c.m, cpuset.Of(cpus...))
+		g.Seed, g.Recorded = c.run.Seed, c.run.Recorded
+		p, err := g.Lookup(c.name)
 		require.NoError(t, err)
 		assert.Equal(t, c.name+" is "+c.want, p.Chosen, c.what)
 	}
-	_, err := on(kinds(), cpuset.Of(1)).lookup("one-cpu-core-1")
+	_, err := on(kinds(), cpuset.Of(1)).Lookup("one-cpu-core-1")
 	require.ErrorContains(t, err, `no placement "one-cpu-core-1"`)
 	assert.Contains(t, hint.Of(err), "one-cpu-node-1")
-	_, err = on(kinds(), cpuset.Of(1)).lookup("one-cpu-kind-0")
+	_, err = on(kinds(), cpuset.Of(1)).Lookup("one-cpu-kind-0")
 	require.ErrorContains(t, err, "kind:0")
 }
 
@@ -91,7 +91,9 @@ func TestSeedChoosesAmongEquals(t *testing.T) {
 	m := hosts.Machine(t, "epyc-2p-nps4")
 	chosen := cpuset.Set{}
 	for seed := range uint64(1000) {
-		p, err := newScope(experiment.Machine{Machine: m, CPUs: m.Allowed(), Seed: seed}, cpuset.Set{}).lookup("one-cpu")
+		g := on(m, m.Allowed())
+		g.Seed = seed
+		p, err := g.Lookup("one-cpu")
 		require.NoError(t, err)
 		chosen = chosen.Union(p.CPUs)
 	}

@@ -1,4 +1,4 @@
-package command
+package named
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 )
 
@@ -21,7 +22,7 @@ const oneCPU = "one-cpu"
 var oneOf = [...]string{"kind", "node", "llc"}
 
 // placeOneOf makes the placement of one CPU that a selector has, given as "node-1". Errors are those of the selector.
-func (g scope) placeOneOf(name, of string) (Placement, error) {
+func (g Scope) placeOneOf(name, of string) (Placement, error) {
 	selector, number, _ := strings.Cut(of, "-")
 	if !slices.Contains(oneOf[:], selector) {
 		return Placement{}, hint.With(fmt.Errorf("no placement %q", name),
@@ -35,13 +36,13 @@ func (g scope) placeOneOf(name, of string) (Placement, error) {
 }
 
 // placeOne makes a placement of one of these CPUs.
-func (g scope) placeOne(name, words string, within cpuset.Set) Placement {
+func (g Scope) placeOne(name, words string, within cpuset.Set) Placement {
 	cpu, why := g.choose(within)
 	if had := g.had(name); had.Len() == 1 && within.Contains(had.First()) && had.First() != cpu {
 		cpu, why = had.First(), "as the run began"
 	}
 	p := Placement{
-		Name: name, CPUs: cpuset.Of(cpu), Words: words,
+		Setting: placement.Setting{CPUs: cpuset.Of(cpu)}, Name: name, Words: words,
 		Chosen: fmt.Sprintf("%s is CPU %d: %s", name, cpu, why),
 	}
 	p.shape = fmt.Sprint(g.shape(p.CPUs), p.Mempolicy, p.Nodes)
@@ -49,17 +50,17 @@ func (g scope) placeOne(name, words string, within cpuset.Set) Placement {
 }
 
 // had returns the CPUs that a placement has in the run that is continued.
-func (g scope) had(name string) (cpus cpuset.Set) {
-	i := slices.IndexFunc(g.recorded, func(c result.Cell) bool { return c.Flags["placement"] == name })
+func (g Scope) had(name string) (cpus cpuset.Set) {
+	i := slices.IndexFunc(g.Recorded, func(c result.Cell) bool { return c.Flags["placement"] == name })
 	if i >= 0 {
-		cpus, _ = cpuset.Parse(g.recorded[i].CPUs["cpus"].List) // checked when it was read
+		cpus, _ = cpuset.Parse(g.Recorded[i].CPUs["cpus"].List) // checked when it was read
 	}
 	return cpus
 }
 
 // othersThan returns one CPU of each kind of CPU, of each kind of node and of each size of cache that the first placement
 // does not have: what holds for that CPU need not hold for these.
-func (g scope) othersThan(first Placement) (placements []Placement) {
+func (g Scope) othersThan(first Placement) (placements []Placement) {
 	positions := g.positions()
 	at := func(p Placement) position {
 		if p.CPUs.Empty() {
@@ -96,7 +97,7 @@ func (g scope) othersThan(first Placement) (placements []Placement) {
 
 // choose returns the CPU of these that runs a program best by what is known, and why: each step keeps the best of what
 // the one before it left, and the seed decides among those that are equal.
-func (g scope) choose(within cpuset.Set) (cpu int, why string) {
+func (g Scope) choose(within cpuset.Set) (cpu int, why string) {
 	positions := g.positions()
 	left := within.List()
 	if len(left) == 1 {
@@ -128,12 +129,12 @@ func (g scope) choose(within cpuset.Set) (cpu int, why string) {
 	if len(left) > 1 {
 		reasons = append(reasons, fmt.Sprintf("by the seed among %d", len(left)))
 	}
-	return left[rand.New(rand.NewPCG(g.seed, 0)).IntN(len(left))], strings.Join(reasons, "; ")
+	return left[rand.New(rand.NewPCG(g.Seed, 0)).IntN(len(left))], strings.Join(reasons, "; ")
 }
 
 // quiet returns the CPUs with the fewest interrupts of devices. Counts up to twice the least, or of up to one a second,
 // are no difference. If they are not known, it returns all.
-func (g scope) quiet(cpus []int) (quiet []int, known bool) {
+func (g Scope) quiet(cpus []int) (quiet []int, known bool) {
 	counts, seconds := g.m.Interrupts()
 	for _, cpu := range cpus {
 		if _, counted := counts[cpu]; !counted {
@@ -159,7 +160,7 @@ func (p position) sameNode(other position) bool {
 }
 
 // positions returns the position of each CPU of the run.
-func (g scope) positions() map[int]position {
+func (g Scope) positions() map[int]position {
 	caches, memory, cpus := map[int]*uint64{}, map[int]*uint64{}, map[int]*uint64{}
 	for _, l := range g.m.LLCs {
 		if !g.on(l.CPUs).Empty() {
@@ -189,7 +190,7 @@ func (g scope) positions() map[int]position {
 
 // distances returns those from a node to the nodes with memory for the run, ascending. Where they are not recorded, all
 // other nodes are equally far.
-func (g scope) distances(node int) []int {
+func (g Scope) distances(node int) []int {
 	var all []int
 	for _, n := range g.memory {
 		distance, recorded := g.m.Distance(node, n.Node)

@@ -1,4 +1,4 @@
-package command
+package printed
 
 import (
 	"strconv"
@@ -47,7 +47,7 @@ func TestMetric(t *testing.T) {
 		{`rate (\d+)`, "a\nb\n", 0, `matches nothing in the output, which ends in "a b"`},
 		{`rate (\d+)`, "", 0, "which is empty"},
 	} {
-		m, err := NewMetric(test.re)
+		m, err := New(test.re)
 		require.NoError(t, err)
 		got, err := m.find([]byte(test.output))
 		if test.err != "" {
@@ -91,14 +91,14 @@ func TestMetricWithUnit(t *testing.T) {
 		{`speed ([0-9.]+)`, "speed 1.5x", units.Printed{Value: 1.5, Unit: "x"}},
 		{`rate ([0-9,]+)`, "rate 1,200 req/s", units.Printed{Value: 1200, Unit: "req/s"}},
 	} {
-		m, err := NewMetric(c.re)
+		m, err := New(c.re)
 		require.NoError(t, err)
 		got, err := m.find([]byte(c.output))
 		require.NoError(t, err, c.output)
 		assert.Equal(t, c.want, got, c.output)
 	}
 	for output, re := range map[string]string{"took 1m2.5s": `took ([0-9]+)`, "took 2m3s": `.*?m([0-9.]+)`, "real\t1m2.500s": `m([0-9.]+)`} {
-		m, err := NewMetric(re)
+		m, err := New(re)
 		require.NoError(t, err)
 		_, err = m.find([]byte(output))
 		assert.ErrorContains(t, err, "from a time of several parts", output)
@@ -107,7 +107,7 @@ func TestMetricWithUnit(t *testing.T) {
 
 // Copies may print their figures in different units.
 func TestMetricOfCopies(t *testing.T) {
-	m, err := NewMetric(`lat ([0-9.]+)`)
+	m, err := New(`lat ([0-9.]+)`)
 	require.NoError(t, err)
 	wrote := func(texts ...string) (of []launch.Ending) {
 		for _, text := range texts {
@@ -115,10 +115,10 @@ func TestMetricOfCopies(t *testing.T) {
 		}
 		return of
 	}
-	mean, err := m.mean(wrote("lat 1.5ms", "lat 500us"))
+	mean, err := m.Mean(wrote("lat 1.5ms", "lat 500us"))
 	require.NoError(t, err)
 	assert.Equal(t, units.Printed{Value: 1, Unit: "ms"}, *mean)
-	_, err = m.mean(wrote("lat 1KB", "lat 1MB"))
+	_, err = m.Mean(wrote("lat 1KB", "lat 1MB"))
 	assert.ErrorContains(t, err, "copy 1: a figure in MB cannot be compared with one in KB")
 }
 
@@ -128,10 +128,10 @@ func TestMetricOfNoUse(t *testing.T) {
 		"(a)(b)":  "has 2 groups",
 		"(?:a)(b": "missing closing",
 	} {
-		_, err := NewMetric(re)
+		_, err := New(re)
 		assert.ErrorContains(t, err, words)
 	}
-	_, err := NewMetric("x")
+	_, err := New("x")
 	assert.Contains(t, hint.Of(err), "events per second")
 }
 
@@ -141,36 +141,18 @@ func FuzzMetric(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := ParseFigure(text)
+		got, err := Parse(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseFigure(strconv.FormatFloat(got.Value, 'g', -1, 64))
+		again, err := Parse(strconv.FormatFloat(got.Value, 'g', -1, 64))
 		require.NoError(t, err)
 		require.Equal(t, got.Value, again.Value)
 	})
 }
 
-func TestDirections(t *testing.T) {
-	for text, want := range map[string][]string{
-		"": {"", ""}, "higher": {"higher", "higher"}, "higher,lower": {"higher", "lower"}, "lower\nhigher": {"lower", "higher"},
-		"lower, lower": {"lower", "lower"},
-	} {
-		got, err := Directions(text, 2)
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got, text)
-	}
-	for text, says := range map[string]string{
-		"up": "--better up: a direction is higher or lower", "lower,lower,lower": "--better has 3 directions, and --metric 2 figures",
-		",": "--better has 0 directions",
-	} {
-		_, err := Directions(text, 2)
-		require.ErrorContains(t, err, says)
-	}
-}
-
 // A metric is called by its group, or by the words before it.
-func TestMetricName(t *testing.T) {
+func TestName(t *testing.T) {
 	for text, want := range map[string]string{
 		`(?P<latency>[0-9.]+) ms`:         "latency",
 		`rps=([0-9.]+)`:                   "rps",
@@ -183,6 +165,6 @@ func TestMetricName(t *testing.T) {
 		`\w+ ([0-9]+)`:                    "",
 		`a very long name of a figure that no title has room for=([0-9]+)`: "",
 	} {
-		assert.Equal(t, want, MetricName(text), "%s", text)
+		assert.Equal(t, want, Name(text), "%s", text)
 	}
 }

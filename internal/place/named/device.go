@@ -1,4 +1,4 @@
-package command
+package named
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"gorun/internal/base/catalog"
-	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
+	"gorun/internal/place/placement"
 )
 
 // deviceKind is a placement by a device, without a machine: "near-eth0" has the CPUs of the selector near:eth0.
@@ -29,21 +29,21 @@ var deviceKinds = [...]deviceKind{
 }
 
 // placeByDevice makes a placement of a kind. Errors are those of the selector.
-func (g scope) placeByDevice(k deviceKind, device string) (Placement, error) {
+func (g Scope) placeByDevice(k deviceKind, device string) (Placement, error) {
 	cpus, err := g.m.Select(k.selector+":"+device, g.cpus)
 	if err != nil {
 		return Placement{}, err
 	}
 	return g.settled(Placement{
-		Name: k.selector + "-" + device, CPUs: cpuset.Of(cpus...), Words: fmt.Sprintf("%s %s", k.words, device),
-		needs: k.kubernetes,
+		Setting: placement.Setting{CPUs: cpuset.Of(cpus...)},
+		Name:    k.selector + "-" + device, Words: fmt.Sprintf("%s %s", k.words, device), needs: k.kubernetes,
 	}), nil
 }
 
-// CompletePlacement returns the names of placements that begin with a prefix, each with its words after a tab.
-func CompletePlacement(m *topology.Machine, prefix string) []string {
+// Complete returns the names of placements that begin with a prefix, each with its words after a tab.
+func Complete(m *topology.Machine, prefix string) []string {
 	words := catalog.Completions(kinds[:])
-	for _, p := range newScope(experiment.Machine{Machine: m, CPUs: m.Allowed()}, cpuset.Set{}).placements(nil) {
+	for _, p := range In(m, m.Allowed(), cpuset.Set{}).placements(nil) {
 		if strings.HasPrefix(p.Name, oneCPU+"-") {
 			words = append(words, p.Name+"\t"+p.Words)
 		}

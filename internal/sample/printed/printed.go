@@ -1,13 +1,12 @@
-package command
+// Package printed finds the figures that programs print, with their units.
+package printed
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/base/lazy"
 	"gorun/internal/base/units"
-	"gorun/internal/experiment"
 	"gorun/internal/record/result"
 	"gorun/internal/start/launch"
 )
@@ -24,70 +22,21 @@ import (
 // Metric finds a program's own figure in its output.
 type Metric struct{ re *regexp.Regexp }
 
-// parseMetrics reads --metric and --better.
-func (f *flags) parseMetrics() error {
-	if f.metric == "" {
-		return nil
-	}
-	texts := strings.Split(f.metric, "\n")
-	if len(texts) > mostMetrics {
-		return hint.Usagef("--metric is given %d times: at most %d figures are judged", len(texts), mostMetrics)
-	}
-	directions, err := Directions(f.better, len(texts))
-	if err != nil {
-		return hint.Usage(err)
-	}
-	f.judged = experiment.ComparedBy{Column: metricColumn(0), Better: directions[0]}
-	for i, text := range texts {
-		metric, err := NewMetric(text)
-		switch {
-		case err != nil:
-			return hint.Flag("metric", text, err)
-		case directions[i] == "":
-			return hint.Usage(ErrNoDirection)
-		case i == 0:
-			f.judged.Label = MetricName(text)
-		default:
-			f.judged.Figures = append(f.judged.Figures, result.JudgedFigure{
-				Column: metricColumn(i), Label: cmp.Or(MetricName(text), fmt.Sprintf("metric %d", i+1)), Better: directions[i],
-			})
-		}
-		f.metrics = append(f.metrics, metric)
-	}
-	return nil
-}
+// Kept is how many bytes of the end of an output are searched.
+const Kept = 16 << 20
 
-// ErrNoDirection is the error of a figure without a direction.
-var ErrNoDirection = errors.New("say which figure is better: --better higher, or --better lower")
-
-// Directions returns the better direction of each of n figures, from a text of --better: one for all, or one for each, separated by
-// commas or on lines of their own; "": none is given.
-func Directions(text string, n int) ([]string, error) {
-	if text == "" {
-		return make([]string, n), nil
-	}
-	directions := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' })
-	for i, d := range directions {
-		if directions[i] = strings.TrimSpace(d); directions[i] != result.Lower && directions[i] != result.Higher {
-			return nil, hint.Flag("better", d, fmt.Errorf("a direction is %s or %s", result.Higher, result.Lower))
-		}
-	}
-	switch len(directions) {
-	case 1:
-		return slices.Repeat(directions, n), nil
-	case n:
-		return directions, nil
-	}
-	return nil, hint.With(fmt.Errorf("--better has %d directions, and --metric %d figures", len(directions), n),
-		"give one for all, or one for each: --better higher,lower")
-}
-
-// NewMetric reads a regular expression (Go's, RE2) whose only group is the figure.
-func NewMetric(re string) (Metric, error) {
+// Compile reads a regular expression (Go's, RE2).
+func Compile(re string) (*regexp.Regexp, error) {
 	compiled, err := regexp.Compile(re)
 	if of := (*syntax.Error)(nil); errors.As(err, &of) {
 		err = fmt.Errorf("%s: `%s`", of.Code, of.Expr) // without the words of Go's parser
 	}
+	return compiled, err
+}
+
+// New reads a regular expression whose only group is the figure.
+func New(re string) (Metric, error) {
+	compiled, err := Compile(re)
 	if err != nil {
 		return Metric{}, fmt.Errorf("the metric %q: %w", re, err)
 	}
@@ -101,15 +50,15 @@ func NewMetric(re string) (Metric, error) {
 // beforeGroup matches the words before the only group of an expression, which may be in quotes and end in "=" or ":".
 var beforeGroup = lazy.Regexp(`(?:^|[^\w\\])([A-Za-z]\w*(?:[ -][A-Za-z]\w*)*)(?:["'=:*+ ]|\\s)*\((?:[^?]|$)`)
 
-// mostOfMetricName is how long a name may be that stands in titles.
-const mostOfMetricName = 40
+// longestName is how long a name may be that stands in titles.
+const longestName = 40
 
-// MetricName returns what the figure of an expression is called: the name of its group, or the words before the group; "" if it has neither.
-func MetricName(expression string) string {
+// Name returns what the figure of an expression is called: the name of its group, or the words before the group; "" if it has neither.
+func Name(expression string) string {
 	if group := result.GroupName(expression); group != "" {
 		return group
 	}
-	if words := beforeGroup().FindAllStringSubmatch(expression, 2); len(words) == 1 && len(words[0][1]) <= mostOfMetricName {
+	if words := beforeGroup().FindAllStringSubmatch(expression, 2); len(words) == 1 && len(words[0][1]) <= longestName {
 		return words[0][1]
 	}
 	return ""
@@ -123,7 +72,7 @@ func (m Metric) find(output []byte) (units.Printed, error) {
 	matches := m.re.FindAllSubmatchIndex(output, -1)
 	if len(matches) == 0 {
 		ends := "which is empty"
-		if end := EndOf(output); end != "" {
+		if end := launch.EndOf(output); end != "" {
 			ends = fmt.Sprintf("which ends in %q", end)
 		}
 		return units.Printed{}, hint.With(fmt.Errorf("the metric %q matches nothing in the output, %s", m, ends),
@@ -136,8 +85,8 @@ func (m Metric) find(output []byte) (units.Printed, error) {
 	return figure, err
 }
 
-// mean returns the mean of the figures in what commands wrote, in the unit of the first; nil if one has none.
-func (m Metric) mean(of []launch.Ending) (mean *units.Printed, err error) {
+// Mean returns the mean of the figures in what commands wrote, in the unit of the first; nil if one has none.
+func (m Metric) Mean(of []launch.Ending) (mean *units.Printed, err error) {
 	sum := units.Printed{}
 	for i, e := range of {
 		figure, err := m.In(e)
@@ -165,7 +114,7 @@ func (m Metric) mean(of []launch.Ending) (mean *units.Printed, err error) {
 // is not there, or that it cannot be judged.
 func (m Metric) In(o launch.Ending) (*units.Printed, error) {
 	if o.Lost {
-		return nil, fmt.Errorf("the command wrote more than %d MiB, which --metric does not search: let it print less", keptOutput>>20)
+		return nil, fmt.Errorf("the command wrote more than %d MiB, which --metric does not search: let it print less", Kept>>20)
 	}
 	figure, err := m.find(o.Stdout)
 	if err != nil {
@@ -194,7 +143,7 @@ func FigureIn(text []byte, match []int, group int) (figure units.Printed, err er
 		return figure, fmt.Errorf("takes %.40q from the number %.40q: let its group match all of it, as ([0-9.,]+) does, "+
 			"and write .*? for .* before it", text[from:to], whole)
 	}
-	figure, err = ParseFigure(string(text[from:to]))
+	figure, err = Parse(string(text[from:to]))
 	if err != nil {
 		return figure, fmt.Errorf("finds no figure: %w", err)
 	}
@@ -263,8 +212,8 @@ func wholeNumber(output []byte, match []int, from, to int) string {
 // separator throughout.
 var decimal = lazy.Regexp(`^[-+]?(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
 
-// ParseFigure reads a decimal number that may have a unit, or a time of several parts as 1m2.5s.
-func ParseFigure(text string) (figure units.Printed, err error) {
+// Parse reads a decimal number that may have a unit, or a time of several parts as 1m2.5s.
+func Parse(text string) (figure units.Printed, err error) {
 	text = strings.TrimSpace(text)
 	number := strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsLetter(r) || r == '%' || r == '/' })
 	figure.Unit = text[len(number):]

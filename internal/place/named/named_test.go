@@ -1,4 +1,4 @@
-package command
+package named
 
 import (
 	"fmt"
@@ -10,12 +10,9 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/dev/tests/hosts"
-	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
-	"gorun/internal/show/apply"
-	"gorun/internal/start/launch"
 )
 
 // listed formats placements, one per line.
@@ -31,9 +28,9 @@ func listed(placements []Placement) string {
 	return b.String()
 }
 
-// on returns a scope of these CPUs, with all memory.
-func on(m *topology.Machine, cpus cpuset.Set) scope {
-	return newScope(experiment.Machine{Machine: m, CPUs: cpus}, cpuset.Set{})
+// on returns a Scope of these CPUs, with all memory.
+func on(m *topology.Machine, cpus cpuset.Set) Scope {
+	return In(m, cpus, cpuset.Set{})
 }
 
 func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
@@ -61,13 +58,9 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 				assert.True(t, p.Nodes.Minus(memory).Empty(), "%s: %v", p.Name, p.Nodes)
 				assert.Equal(t, p.Mempolicy == linux.MempolicyDefault, p.Nodes.Empty())
 				assert.NotEmpty(t, p.Words)
-				setting := fmt.Sprint(p.Setting())
+				setting := fmt.Sprint(p.Setting)
 				assert.False(t, names[p.Name] || settings[setting], "%s twice", p.Name)
 				names[p.Name], settings[setting] = true, true
-				if lines := apply.Lines(apply.Setting{CommandSetting: launch.CommandSetting{Setting: p.Setting()}}); p.Name != "unbound" {
-					assert.NotEmpty(t, lines.Numactl)
-					assert.NotEmpty(t, lines.Systemd)
-				}
 			}
 		})
 	}
@@ -134,21 +127,21 @@ one-cpu [1]
 one-cpu-node-1 [4]
 one-llc [1-2]
 spread-nodes [1,4]
-`, listed(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(1, 2, 4)}, cpuset.Of(0)).placements(nil)))
+`, listed(In(m, cpuset.Of(1, 2, 4), cpuset.Of(0)).placements(nil)))
 	assert.Equal(t, "unbound [5]\ninterleaved [5] interleave 0-1\nnode-remote [5] bind 0\n",
-		listed(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0, 1)).placements(nil)))
-	assert.Equal(t, "unbound [5]\n", listed(newScope(experiment.Machine{Machine: m, CPUs: cpuset.Of(5)}, cpuset.Of(0)).placements(nil)), "all memory is remote")
+		listed(In(m, cpuset.Of(5), cpuset.Of(0, 1)).placements(nil)))
+	assert.Equal(t, "unbound [5]\n", listed(In(m, cpuset.Of(5), cpuset.Of(0)).placements(nil)), "all memory is remote")
 	assert.Empty(t, on(m, cpuset.Of(99)).placements(nil))
 }
 
 func TestPodsOfPlacements(t *testing.T) {
 	m := hosts.Machine(t, "epyc-2p-nps4")
-	pods := map[string]*apply.Pod{}
+	pods := map[string]*Pod{}
 	for _, p := range on(m, m.Allowed()).placements(nil) {
 		pods[p.Name] = p.Pod
 	}
-	assert.Equal(t, &apply.Pod{CPUs: 2, Needs: "the option full-pcpus-only"}, pods["smt-siblings"])
-	assert.Equal(t, &apply.Pod{CPUs: 1}, pods["one-cpu"])
+	assert.Equal(t, &Pod{CPUs: 2, Needs: "the option full-pcpus-only"}, pods["smt-siblings"])
+	assert.Equal(t, &Pod{CPUs: 1}, pods["one-cpu"])
 	assert.Nil(t, pods["unbound"])
 	assert.Nil(t, pods["interleaved"])
 }
@@ -156,16 +149,16 @@ func TestPodsOfPlacements(t *testing.T) {
 func TestLookupPlacement(t *testing.T) {
 	m := hosts.Machine(t, "qemu-cpu2")
 	for _, p := range on(m, m.Allowed()).placements(nil) {
-		found, err := on(m, m.Allowed()).lookup(p.Name)
+		found, err := on(m, m.Allowed()).Lookup(p.Name)
 		require.NoError(t, err)
 		assert.Equal(t, p, found)
 	}
-	alike, err := on(m, m.Allowed()).lookup("one-per-core")
+	alike, err := on(m, m.Allowed()).Lookup("one-per-core")
 	require.NoError(t, err)
-	assert.True(t, alike.Setting().CPUs.Empty(), "it is what a command inherits")
-	_, err = on(m, m.Allowed()).lookup("node-remote")
+	assert.True(t, alike.CPUs.Empty(), "it is what a command inherits")
+	_, err = on(m, m.Allowed()).Lookup("node-remote")
 	require.ErrorContains(t, err, "there is no node-remote here")
 	assert.Equal(t, "there are unbound, one-cpu", hint.Of(err))
-	_, err = on(m, cpuset.Set{}).lookup("unbound")
+	_, err = on(m, cpuset.Set{}).Lookup("unbound")
 	require.ErrorContains(t, err, "there is no unbound here")
 }
