@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/files/input"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/record/result"
 )
 
@@ -105,9 +105,9 @@ func writeLines(t testing.TB, path string, lines []Line) {
 	t.Helper()
 	var text []byte
 	for _, line := range lines {
-		one, err := json.Marshal(line)
+		one, err := jsonl.Marshal(line)
 		require.NoError(t, err)
-		text = append(append(text, one...), '\n')
+		text = append(text, one...)
 	}
 	require.NoError(t, os.WriteFile(path, text, 0o666))
 }
@@ -263,9 +263,10 @@ func TestDamagedFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "it has no whole first line",
 		strings.Repeat("\x00", 4096):             "it has no whole first line",
-		strings.Repeat("\x00", 4096) + "\n":      "line 1: it is no line of a visit",
+		strings.Repeat("\x00", 4096) + "\n":      "line 1 is broken: it has no checksum",
 		"{\"visit\":{}}\n":                       "line 1: it names no node",
-		"nonsense\n":                             "line 1: it is no line of a visit",
+		"nonsense\n":                             "line 1 is broken: it has no checksum",
+		"{\"visit\":[]}\n":                       "line 1: it is no line of a visit",
 		"{\"end\":{\"ended\":1}}\n":              "line 1: a visit begins with its header, and has one",
 		"{\"end\":{}}\n":                         "line 1: a visit begins with its header, and has one",
 		good + good:                              "line 2: a visit begins with its header, and has one",
@@ -297,6 +298,29 @@ func TestDamagedFiles(t *testing.T) {
 		assert.Contains(t, j.Warnings[0], want, "%.100s", text)
 		assert.Equal(t, 8, j.Visits.Judged)
 		assert.Len(t, j.Nodes, 4)
+	}
+}
+
+// A line that was changed, or whose checksum was removed, is found. Visits of an older gorun have no checksums (testdata/fleet).
+func TestChangedLine(t *testing.T) {
+	for want, change := range map[string]func(line string) string{
+		"line 3 is broken: its checksum is": func(line string) string { return strings.Replace(line, `"parts":8`, `"parts":9`, 1) },
+		"line 3: it has no checksum":        func(line string) string { return line[:strings.LastIndex(line, `,"crc32"`)] + "}\n" },
+	} {
+		dir := fleetOf(4, 2).write(t)
+		paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
+		require.NoError(t, err)
+		text, err := os.ReadFile(paths[0])
+		require.NoError(t, err)
+		lines := strings.SplitAfter(string(text), "\n")
+		changed := change(lines[2])
+		require.NotEqual(t, lines[2], changed)
+		lines[2] = changed
+		require.NoError(t, os.WriteFile(paths[0], []byte(strings.Join(lines, "")), 0o666))
+		j := judgeDir(t, dir, options())
+		require.Len(t, j.Warnings, 1)
+		assert.Contains(t, j.Warnings[0], paths[0]+" is left out: "+want)
+		assert.Equal(t, 7, j.Visits.Read)
 	}
 }
 

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -13,6 +14,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +25,7 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/record/result"
 )
@@ -41,12 +44,17 @@ type visit struct {
 	disturbed int
 }
 
-// machine is what a visit says of its machine. Visits that say the same share it.
+// machine is what a visit says of its machine. Visits of a node that say the same share it.
 type machine struct {
+	said
+	cpus  cpuset.Set
+	alike Alike
+}
+
+// said is the part of a header that is about the machine.
+type said struct {
 	host     result.Host
 	tool     result.Tool
-	cpus     cpuset.Set
-	alike    Alike
 	settings map[string]string
 }
 
@@ -209,7 +217,7 @@ func (f File) open() (*os.File, fs.FileInfo, error) {
 type reader struct {
 	latest   time.Time // no visit is right that is later
 	mu       sync.Mutex
-	machines map[string]*machine
+	machines map[string]*machine // by node
 	measures map[measureInfo]*measureInfo
 	words    map[string]string
 	begun    atomic.Int64 // the number of files that begin as a visit does
@@ -231,9 +239,9 @@ func readVisits(ctx context.Context, files []File, now time.Time) (visits []visi
 	errs := make([]error, len(files))
 	var next atomic.Int64
 	together(func() {
-		var room bytes.Buffer
+		in := bufio.NewReader(nil)
 		for i := next.Add(1) - 1; i < int64(len(files)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-			all[i], errs[i] = r.read(files[i], &room)
+			all[i], errs[i] = r.read(files[i], in)
 		}
 	})
 	left := leftOut{}
@@ -257,42 +265,42 @@ func together(do func()) {
 	wait.Wait()
 }
 
-// read reads a visit. Of one that was killed, the last line may be torn: it is not counted.
-func (r *reader) read(f File, room *bytes.Buffer) (v visit, err error) {
+// read reads a visit by in. Of one that was killed, the last line may be torn: it is not counted.
+func (r *reader) read(f File, in *bufio.Reader) (v visit, err error) {
 	file, info, err := f.open()
 	if err != nil {
 		return v, err
 	}
 	defer file.Close()
-	begin := make([]byte, len(visitBegin))
-	switch n, _ := file.ReadAt(begin, 0); {
-	case string(begin[:n]) == visitBegin:
+	limited := &io.LimitedReader{R: file, N: mostBytes + 1}
+	in.Reset(limited)
+	switch begin, _ := in.Peek(len(visitBegin)); {
+	case string(begin) == visitBegin:
 		r.begun.Add(1)
-	case begin[0] == '{':
+	case len(begin) > 0 && begin[0] == '{':
 		r.others.Add(1)
 	}
-	room.Reset()
-	if info.Size() <= mostBytes { // a size may be wrong, as in /proc
-		if _, err := room.ReadFrom(io.LimitReader(file, mostBytes+1)); err != nil {
-			return v, bare(err)
-		}
-	}
-	if max(info.Size(), int64(room.Len())) > mostBytes {
-		return v, fmt.Errorf("it is larger than %s", units.Bytes(mostBytes))
+	tooLarge := fmt.Errorf("it is larger than %s", units.Bytes(mostBytes))
+	if info.Size() > mostBytes {
+		return v, tooLarge
 	}
 	v = visit{path: f.Path, node: f.node, modified: info.ModTime(), cut: true, figures: make([]figure, 0, len(battery))}
-	rest := room.Bytes()
-	for number := 1; len(rest) > 0; number++ {
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		if !whole {
-			break // torn
+	sealed := true
+	end, err := jsonl.Read(in, func(number int, text []byte, unsealed error) error {
+		if number == 1 {
+			sealed = unsealed == nil
+		} else if sealed && unsealed != nil {
+			return unsealed
 		}
-		rest = after
-		if err := r.line(&v, line, number); err != nil {
-			return v, fmt.Errorf("line %d: %w", number, err)
-		}
-	}
+		return r.line(&v, text, number)
+	})
 	switch {
+	case limited.N == 0: // the size of a file may be wrong, as in /proc
+		return v, tooLarge
+	case err != nil:
+		return v, bare(err)
+	case v.on == nil && end.Broken != nil:
+		return v, end.Broken
 	case v.on == nil:
 		return v, errors.New("it has no whole first line")
 	case v.cut && !strings.HasSuffix(f.Path, partial):
@@ -302,28 +310,6 @@ func (r *reader) read(f File, room *bytes.Buffer) (v visit, err error) {
 	}
 	return v, nil
 }
-
-// What is read of a line. What the judge does not need is not decoded, since a large fleet has millions of lines.
-type (
-	headerRead struct {
-		Schema   string          `json:"schema"`
-		Node     string          `json:"node"`
-		Started  string          `json:"started"`
-		Budget   float64         `json:"budget_seconds"`
-		Tool     json.RawMessage `json:"tool"`
-		Host     json.RawMessage `json:"host"`
-		Settings json.RawMessage `json:"settings"`
-	}
-	measureRead struct {
-		Name   string            `json:"name"`
-		Unit   string            `json:"unit"`
-		Better string            `json:"better"`
-		Figure float64           `json:"figure"`
-		Part   string            `json:"part"`
-		Wrong  []string          `json:"wrong"`
-		Doubts []json.RawMessage `json:"doubts"`
-	}
-)
 
 var errNoLine = errors.New("it is no line of a visit")
 
@@ -363,7 +349,7 @@ func (r *reader) line(v *visit, text []byte, number int) error {
 }
 
 func (r *reader) header(v *visit, text []byte) (err error) {
-	var h headerRead
+	var h Header
 	if json.Unmarshal(text, &h) != nil {
 		return errNoLine
 	}
@@ -391,12 +377,12 @@ func (r *reader) header(v *visit, text []byte) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v.node = r.word(v.node)
-	v.on, err = r.machine(h)
+	v.on, err = r.machine(v.node, &h)
 	return err
 }
 
 func (r *reader) measure(v *visit, text []byte) error {
-	var m measureRead
+	var m Measure
 	if json.Unmarshal(text, &m) != nil {
 		return errNoLine
 	}
@@ -440,30 +426,22 @@ func (r *reader) time(text string) (time.Time, error) {
 	return t, nil
 }
 
-// machine returns the one copy of what a visit says of its machine. r is locked.
-func (r *reader) machine(h headerRead) (*machine, error) {
-	said := string(slices.Concat(h.Host, h.Tool, h.Settings))
-	if m := r.machines[said]; m != nil {
+// machine returns what a visit says of its machine: that of the visit of the same node that was read before, if it says the same. r is
+// locked.
+func (r *reader) machine(node string, h *Header) (*machine, error) {
+	if m := r.machines[node]; m != nil && reflect.DeepEqual(m.said, said{h.Host, h.Tool, h.Settings}) {
 		return m, nil
 	}
-	m := &machine{}
-	for _, part := range []struct {
-		text []byte
-		to   any
-	}{{h.Host, &m.host}, {h.Tool, &m.tool}, {h.Settings, &m.settings}} {
-		if len(part.text) > 0 && json.Unmarshal(part.text, part.to) != nil {
-			return nil, errNoLine
-		}
-	}
-	if len(m.settings) > mostItems {
+	if len(h.Settings) > mostItems {
 		return nil, fmt.Errorf("it has more than %d settings", mostItems)
 	}
-	var err error
-	if m.cpus, err = cpuset.Parse(m.host.Allowed); err != nil {
+	cpus, err := cpuset.Parse(h.Host.Allowed)
+	if err != nil {
 		return nil, err
 	}
+	m := &machine{said: said{h.Host, h.Tool, h.Settings}, cpus: cpus}
 	m.alike = m.class()
-	r.machines[said] = m
+	r.machines[node] = m
 	return m, nil
 }
 

@@ -4,7 +4,6 @@ package fleet
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/files/jsonl"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
 )
@@ -21,8 +21,8 @@ import (
 // Schema names the version of the lines of a visit's file. A new key does not change it.
 const Schema = "gorun-fleet/v1"
 
-// Line is a line of a visit's file, which has one of these. The file is DIR/NODE/BOOT/TIME.jsonl; while the visit lasts, and for
-// ever if it is killed, its name ends in .part.
+// Line is a line of a visit's file, which has one of these. Package jsonl adds its checksum. The file is DIR/NODE/BOOT/TIME.jsonl; while
+// the visit lasts, and for ever if it is killed, its name ends in .part.
 type Line struct {
 	Visit   *Header  `json:"visit,omitempty"` // the first line
 	Measure *Measure `json:"measure,omitempty"`
@@ -189,9 +189,9 @@ func unwritable(path string, err error) error {
 
 // write writes a line as a whole.
 func (f *visitFile) write(line Line) error {
-	text, err := json.Marshal(line)
+	text, err := jsonl.Marshal(line)
 	if err == nil {
-		_, err = f.file.Write(append(hint.Escape(text), '\n'))
+		_, err = f.file.Write(text)
 	}
 	return f.failed(err)
 }
