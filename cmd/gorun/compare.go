@@ -23,12 +23,13 @@ import (
 
 // compareOptions are the flags and arguments of `gorun compare`.
 type compareOptions struct {
-	env    env
-	files  []string
-	format string
-	across []string
-	force  bool
-	failOn matrix.FailOn
+	env           env
+	files         []string
+	format        string
+	across        []string
+	force         bool
+	failOn        matrix.FailOn
+	exitUndecided int
 }
 
 func newCompare(e env) *cobra.Command {
@@ -59,6 +60,7 @@ func newCompare(e env) *cobra.Command {
 		strings.Join(matrix.Across(), ", "))
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
 	flags.Var(&o.failOn, "fail-on", run.FailOnUsage)
+	run.AddExitUndecided(flags, &o.exitUndecided)
 	run.AddFormat(flags, &o.format, document.For[render.Run]())
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
 	flags.Lists("across", matrix.Across())
@@ -69,6 +71,9 @@ func newCompare(e env) *cobra.Command {
 
 func (o *compareOptions) validate() error {
 	formats := document.For[render.Run]()
+	if o.exitUndecided != 0 && len(o.failOn) == 0 {
+		return run.ErrExitUndecided
+	}
 	switch len(o.files) {
 	case 0, 1:
 	case 2:
@@ -134,15 +139,7 @@ func runCompare(ctx context.Context, o *compareOptions) error {
 	if err := document.Show(o.env.Stdout, render.Comparison{Comparison: comparison}, o.format, o.env.Show); err != nil {
 		return err
 	}
-	return gated(comparison.Gate)
-}
-
-// gated returns the error of a gate that failed.
-func gated(gate *result.Gate) error {
-	if gate != nil && gate.Result == result.GateFailed {
-		return errFailOn
-	}
-	return nil
+	return run.Gated(comparison.Gate, o.exitUndecided)
 }
 
 // judge shows the run of one journal with its verdicts, as the run itself did.
@@ -158,7 +155,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err := document.Show(o.env.Stdout, render.Views(views).Run(side.Run), o.format, o.env.Show); err != nil {
 		return err
 	}
-	return gated(side.Run.Gate)
+	return run.Gated(side.Run.Gate, o.exitUndecided)
 }
 
 // readJournal reads a journal, judges its cells, if it has any, and adds what follows from its samples.

@@ -56,6 +56,9 @@ func finish(stderr io.Writer, err error) int {
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
 		errors.Is(err, errNotReady) ||
 		errors.Is(err, output.ErrNoReader) || errors.As(err, new(experiment.Status)) // already reported
+	if is := (run.Undecided{}); errors.As(err, &is) {
+		silent = is.Why == nil
+	}
 	if err != nil && !silent {
 		child.Report(stderr, err)
 	}
@@ -65,9 +68,12 @@ func finish(stderr io.Writer, err error) int {
 func exitCode(err error) int {
 	var status experiment.Status
 	var never *launch.ExitError
+	var undecided run.Undecided
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &undecided):
+		return undecided.Code
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &never):

@@ -54,6 +54,32 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 )
 
+// Undecided is the error of a run whose --fail-on is not answered, if --exit-undecided was given.
+type Undecided struct {
+	Code int
+	Why  error // what is to be reported; nil: it was
+}
+
+func (u Undecided) Error() string {
+	if u.Why != nil {
+		return u.Why.Error()
+	}
+	return "--fail-on is undecided"
+}
+func (u Undecided) Unwrap() error { return u.Why }
+
+// Gated returns the error of a run by what --fail-on found; undecided is --exit-undecided.
+func Gated(gate *result.Gate, undecided int) error {
+	switch {
+	case gate == nil:
+	case gate.Result == result.GateFailed:
+		return ErrFailOn
+	case gate.Result == result.GateUndecided && undecided != 0:
+		return Undecided{Code: undecided}
+	}
+	return nil
+}
+
 // OwnFailure is a failure of gorun itself, in a run that otherwise passes on the exit code of a command.
 type OwnFailure struct{ error }
 

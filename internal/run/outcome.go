@@ -24,15 +24,26 @@ func (d *driver) outcome(status error) error {
 	case status != nil:
 		return status
 	case d.kind != onceRun && !slices.ContainsFunc(run.Samples, measured):
-		return d.failed("no sample is valid")
+		return d.undecided(d.failed("no sample is valid"))
 	case !d.compares():
-		return d.failed("no cell is left to compare")
-	case run.Gate != nil && run.Gate.Result == result.GateFailed:
-		return ErrFailOn
+		return d.undecided(d.failed("no cell is left to compare"))
+	}
+	err := Gated(run.Gate, d.options.exitUndecided)
+	switch {
+	case err != nil:
+		return err
 	case d.options.strict && slices.ContainsFunc(run.Samples, doubtful):
 		return ErrDoubtful
 	}
 	return nil
+}
+
+// undecided gives the error of a run without a result the exit code that was asked for.
+func (d *driver) undecided(err error) error {
+	if d.options.exitUndecided == 0 {
+		return err
+	}
+	return Undecided{Code: d.options.exitUndecided, Why: err}
 }
 
 // printResume prints the command that continues an interrupted run, if it has a journal.

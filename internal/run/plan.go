@@ -166,6 +166,10 @@ func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 		Title: s.Title, Rules: matrix.Rules, Compared: s.Compared, Figures: c.x.JudgedColumns(s.Compared), Baseline: s.Baseline,
 		Alpha: defaultAlpha, Margin: float64(c.margin), Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(), Columns: q.Columns, Layouts: q.Layouts,
 	}
+	if s.Order == matrix.RandomBlocks {
+		end := c.ends(s.Samples)
+		m.Enough, m.FailOn = end.Enough, end.FailOn
+	}
 	if c.kind == matrixRun {
 		m.Warmup = c.warmup
 	}

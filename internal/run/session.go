@@ -165,14 +165,19 @@ func (s *session) continueJournal(o *Options) error {
 	}
 	s.journal, s.resumed, s.begun = file, recording, true
 	s.onClose(s.journal.Close)
-	samples := s.run.Matrix.Rounds
+	end := s.run.Matrix.Ends()
 	s.run = recording.Run
 	s.run.Findings = []result.Finding{} // it is explained again
-	if s.run.Matrix.Planned() == samples {
+	if s.run.Matrix.Enough == "" {
+		end.Enough, end.FailOn = "", "" // it goes on by the rule that it began with
+	}
+	if s.run.Matrix.Ends() == end || recording.Judging == nil {
 		return nil
 	}
-	recording.Judging.GoOn(samples)
-	return o.journal().Failed(s.journal.Write(result.Line{End: &result.End{Samples: samples}}))
+	if err := recording.Judging.GoOn(end); err != nil {
+		return err
+	}
+	return o.journal().Failed(s.journal.Write(result.Line{End: &end}))
 }
 
 // keep stores a sample. It reports whether the run can continue: a sample that cannot be stored ends it.

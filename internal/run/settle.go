@@ -53,11 +53,23 @@ func (o *Options) settleSpec(spec matrix.Spec) {
 	take("budget", spec.Budget > 0, func() { o.budget = spec.Budget })
 	take("samples", spec.Samples != nil, func() { o.samples = *spec.Samples })
 	take("warmup", spec.Warmup != nil, func() { o.warmup = *spec.Warmup })
-	take("precision", spec.Precision != nil, func() { o.precision = experiment.Share(*spec.Precision) })
+	take("precision", spec.Precision != nil, func() { o.precision, o.precise = experiment.Share(*spec.Precision), true })
 	take("margin", spec.Margin != nil, func() { o.margin = experiment.Share(*spec.Margin) })
 	take("seed", spec.Seed != nil, func() { o.seed, o.drawn = *spec.Seed, false })
 	o.settleBudget(o.samples > 0)
 	o.budgeted = o.budgeted || spec.Budget > 0 && o.budget > 0
+}
+
+// ends returns when a run ends that takes this number of samples of each cell; 0: as many as the question needs.
+func (o *Options) ends(samples int) result.End {
+	end := result.End{Samples: samples, Enough: result.EnoughAnswer}
+	if o.precise || o.given("precision") {
+		end.Enough = result.EnoughPrecision
+	}
+	if !o.untilPrecision {
+		end.FailOn = o.failOn.String()
+	}
+	return end
 }
 
 // settleSeed draws a seed if there is none. A resumed run has that of its journal. A drawn seed has 32 bits, so that it is short to

@@ -24,6 +24,8 @@ type Design struct {
 	Margin    float64  // a smaller difference counts as none: 0.02 is 2%
 	Precision float64  // width of the interval at which a cell is sampled enough; at most the margin
 	Rounds    int      // for every cell; 0: until it is sampled enough
+	Answers   bool     // a difference is also known enough when its interval is narrow for its size; see Effect.answers
+	Held      bool     // cells leave only by Judge.Leave or Judge.Release
 	// Comparisons is the number of comparisons in all judges that share Alpha, including controls and contrasts; 0: this
 	// judge is the only one.
 	Comparisons int
@@ -61,6 +63,8 @@ type Judge struct {
 	contrasts   []comparison
 	gone        map[int]bool // cells that cannot be run
 	planned     int          // rounds for every cell; 0: until it is sampled enough
+	answers     bool         // as Design.Answers
+	held        bool         // as Design.Held
 	rounds      int
 }
 
@@ -119,6 +123,8 @@ func NewJudge(d Design) (*Judge, error) {
 		comparisons: make([]comparison, len(d.Cells)+1),
 		gone:        map[int]bool{},
 		planned:     d.Rounds,
+		answers:     d.Answers,
+		held:        d.Held,
 	}
 	if err := checkContrasts(d); err != nil {
 		return nil, err
@@ -150,12 +156,23 @@ func (r *Judge) revive() {
 	slices.SortFunc(r.live, func(a, b int) int { return strings.Compare(r.design.Cells[a], r.design.Cells[b]) })
 }
 
-// GoOn sets another number of rounds for every cell; 0: until it is sampled enough. The look at the totals stays at the end of the rounds
-// that were planned first: an end that was chosen after the samples were seen gets none.
-func (r *Judge) GoOn(rounds int) {
-	r.planned = rounds
-	if rounds > 0 {
+// GoOn sets another end: a number of rounds for every cell, or 0 until it is sampled enough; answers and held are as in Design. The look
+// at the totals stays at the end of the rounds that were planned first: an end that was chosen after the samples were seen gets none.
+func (r *Judge) GoOn(rounds int, answers, held bool) {
+	changed := r.answers != answers || r.held != held
+	r.planned, r.answers, r.held = rounds, answers, held
+	if rounds > 0 || held || changed {
 		r.revive()
+	}
+	if changed {
+		r.settle()
+	}
+}
+
+// settle leaves out the cells that are sampled enough.
+func (r *Judge) settle() {
+	if !r.held {
+		r.live = slices.DeleteFunc(r.live, r.Settled)
 	}
 }
 
@@ -231,7 +248,7 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 			c.total.end()
 		}
 	}
-	r.live = slices.DeleteFunc(r.live, r.settled)
+	r.settle()
 	return nil
 }
 
@@ -243,6 +260,11 @@ func (r *Judge) all() []comparison {
 // Leave leaves out a cell from now on, for example one that cannot be run.
 func (r *Judge) Leave(cell int) {
 	r.gone[cell] = true
+	r.Release(cell)
+}
+
+// Release leaves out a cell from now on, because nothing more is asked about it.
+func (r *Judge) Release(cell int) {
 	r.live = slices.DeleteFunc(r.live, func(live int) bool { return live == cell })
 }
 
@@ -253,7 +275,7 @@ func (r *Judge) Live() []int { return slices.Sorted(slices.Values(r.live)) }
 // the control, or the control differs from the baseline, so that no verdict is possible.
 func (r *Judge) Done() bool {
 	if r.planned > 0 {
-		return r.rounds >= r.planned
+		return r.rounds >= r.planned || r.held && len(r.live) == 0
 	}
 	return r.unsound() || len(r.live) == 0 && (r.controlled() || !r.waits())
 }
@@ -263,8 +285,8 @@ func (r *Judge) waits() bool {
 	return slices.ContainsFunc(r.all(), func(c comparison) bool { return c.typical.ends().kind(r.design.Margin) == Same })
 }
 
-// settled reports whether a cell is sampled enough, also for its contrasts.
-func (r *Judge) settled(cell int) bool {
+// Settled reports whether a cell is sampled enough, also for its contrasts.
+func (r *Judge) Settled(cell int) bool {
 	if !r.enough(r.comparisons[cell]) {
 		return false
 	}
@@ -276,14 +298,25 @@ func (r *Judge) settled(cell int) bool {
 	return true
 }
 
-// enough reports whether the typical ratio of a comparison is known, and its total was looked at and does not
-// contradict it.
+// enough reports whether the typical ratio of a comparison is known. That there is no difference is known only once the total was looked
+// at and does not contradict it; so is a difference if the design does not answer.
 func (r *Judge) enough(c comparison) bool {
-	if r.planned > 0 || c.total.looks == 0 {
+	if r.planned > 0 {
 		return false
 	}
 	e := c.typical.ends()
-	return (e.Hi <= e.Lo*(1+r.design.Precision) || e.within(r.design.Margin)) && !r.doubtful(c)
+	narrow := e.Hi <= e.Lo*(1+r.design.Precision)
+	if r.answers && e.differs() && (narrow || e.answers()) {
+		return true
+	}
+	return c.total.looks > 0 && (narrow || e.within(r.design.Margin)) && !r.doubtful(c)
+}
+
+// answers reports whether an interval is narrow for the size of the difference that it shows: at most a quarter as wide as its nearer end is
+// far from 1, in logarithms. 5.2 to 6.5 times is, and so is 1.20 to 1.25.
+func (e Effect) answers() bool {
+	nearer := max(math.Log(e.Lo), -math.Log(e.Hi))
+	return math.Log(e.Hi/e.Lo) <= nearer/4
 }
 
 // doubtful reports whether a verdict of "no difference" would hide a probable difference of the total.
@@ -309,7 +342,18 @@ func (r *Judge) Verdicts(roundSeconds float64) []Verdict {
 	verdicts := make([]Verdict, len(r.design.Cells))
 	for cell := range verdicts {
 		if cell != r.design.Baseline {
-			verdicts[cell] = r.verdict(r.comparisons[cell]).Taking(roundSeconds)
+			verdicts[cell] = r.foresee(r.comparisons[cell]).Taking(roundSeconds)
+		}
+	}
+	return verdicts
+}
+
+// Found returns the verdicts without forecasts, which take longer.
+func (r *Judge) Found() []Verdict {
+	verdicts := make([]Verdict, len(r.design.Cells))
+	for cell := range verdicts {
+		if cell != r.design.Baseline {
+			verdicts[cell] = r.verdict(r.comparisons[cell])
 		}
 	}
 	return verdicts
@@ -319,7 +363,7 @@ func (r *Judge) Verdicts(roundSeconds float64) []Verdict {
 func (r *Judge) Contrasts(roundSeconds float64) []Verdict {
 	verdicts := make([]Verdict, len(r.contrasts))
 	for i, c := range r.contrasts {
-		verdicts[i] = r.verdict(c).Taking(roundSeconds)
+		verdicts[i] = r.foresee(c).Taking(roundSeconds)
 	}
 	return verdicts
 }
@@ -340,6 +384,7 @@ func (r *Judge) measured(c comparison) Verdict {
 	v.Typical = c.effect()
 	if c.total.looks > 0 {
 		v.Total = new(c.total.effect())
+		v.Doubt = !v.Total.differs() && c.total.differs(v.Margin)
 	}
 	v.Kind = v.judged()
 	return v
@@ -359,15 +404,24 @@ func (r *Judge) verdict(c comparison) Verdict {
 	case v.Kind == Same && r.doubtful(c):
 		v.Kind = CantTell
 		v.Reason = v.uncertainTotal(c.total.ratio())
-		v.Forecast = c.total.forecast()
 	case v.Kind == Same && !r.controlled():
 		v.Kind = CantTell
 		v.Reason = "the control is not settled yet"
 		if r.control().typical.ends().Bounded() {
 			v.Reason += ": " + v.control(r.control())
 		}
-		v.Forecast = r.forecast(c)
-	case v.Kind == CantTell:
+	}
+	return v
+}
+
+// foresee returns the verdict on a comparison, with a forecast where more rounds may decide it.
+func (r *Judge) foresee(c comparison) Verdict {
+	v := r.verdict(c)
+	switch {
+	case v.Kind != CantTell || r.unsound() || v.Typical.Lo > v.Typical.Hi:
+	case r.doubtful(c):
+		v.Forecast = c.total.forecast()
+	default:
 		v.Forecast = r.forecast(c)
 	}
 	return v

@@ -61,6 +61,7 @@ func TestPrecisionIsAtMostTheMargin(t *testing.T) {
 // cannot be run.
 func TestContrasts(t *testing.T) {
 	d := design(1, 3)
+	d.Answers = false
 	d.Contrasts = []Contrast{{A: 1, B: 2}}
 	alone, r := newRace(t, design(1, 3)), newRace(t, d)
 	assert.InEpsilon(t, 4.0/3*alone.comparisons[1].typical.limit, r.comparisons[1].typical.limit, 1e-12)
@@ -124,16 +125,22 @@ func TestOrderOfCellsChangesNothing(t *testing.T) {
 	}
 }
 
-// Cells leave when they are decided, after the first look at the totals; the control stays.
+// Cells leave when they are decided, after the first look at the totals; the control stays. A cell that differs leaves before, unless
+// the precision was asked for.
 func TestDecidedCellsLeave(t *testing.T) {
+	d := design(3, 4)
+	d.Answers = false
+	precise := newRace(t, d)
 	r := newRace(t, design(3, 4))
-	n := quiet(2)
-	ratios := []float64{1, 1, 1.05, 0.9}
+	n, ratios := quiet(2), []float64{1, 1, 1.05, 0.9}
 	for range FirstLook - 1 {
+		runRound(t, precise, n, ratios)
 		runRound(t, r, n, ratios)
-		require.Equal(t, []int{1, 2, 3}, r.Live())
+		require.Equal(t, []int{1, 2, 3}, precise.Live())
+		require.Contains(t, r.Live(), 1)
 		require.False(t, r.Done())
 	}
+	require.Equal(t, []int{1}, r.Live())
 	run(t, r, n, ratios, 60)
 	assert.True(t, r.Done())
 	assert.Empty(t, r.Live())
@@ -145,6 +152,38 @@ func TestDecidedCellsLeave(t *testing.T) {
 	for _, v := range verdicts[1:] {
 		assert.Zero(t, v.MoreRounds)
 	}
+}
+
+// An answer is an interval that is a quarter as wide as its nearer end is far from 1, in logarithms.
+func TestAnswers(t *testing.T) {
+	for _, e := range []Effect{{Lo: 5.2, Hi: 6.5}, {Lo: 1.2, Hi: 1.25}, {Lo: 1 / 6.5, Hi: 1 / 5.2}, {Lo: 1.1, Hi: 1.12}} {
+		assert.True(t, e.answers(), "%v", e)
+	}
+	for _, e := range []Effect{{Lo: 5.2, Hi: 8}, {Lo: 1.2, Hi: 1.26}, {Lo: 0.99, Hi: 1.01}, {Hi: math.MaxFloat64}, {Lo: 3, Hi: math.MaxFloat64}, {Hi: 0.1}} {
+		assert.False(t, e.answers(), "%v", e)
+	}
+}
+
+// A cell that waits for the answer of a gate leaves only when it is released; a number of rounds ends the run before that.
+func TestHeld(t *testing.T) {
+	d := design(4, 3)
+	d.Held = true
+	r := newRace(t, d)
+	n := quiet(2)
+	for range 3 * FirstLook {
+		runRound(t, r, n, []float64{1, 1, 7})
+	}
+	require.Equal(t, []int{1, 2}, r.Live())
+	require.True(t, r.Settled(2))
+	r.Release(2)
+	require.Equal(t, []int{1}, r.Live())
+	require.False(t, r.Done())
+	r.Release(1)
+	require.True(t, r.Done())
+	r.GoOn(3*FirstLook+1, true, true)
+	require.Equal(t, []int{1, 2}, r.Live(), "another end asks again")
+	runRound(t, r, n, []float64{1, 1, 7})
+	require.True(t, r.Done())
 }
 
 func TestFixedRounds(t *testing.T) {
@@ -278,18 +317,18 @@ func TestGoOn(t *testing.T) {
 		require.Equal(t, rounds, r.rounds)
 	}
 	to(30)
-	r.GoOn(40)
+	r.GoOn(40, false, false)
 	require.False(t, r.Done())
 	to(40)
 	require.Equal(t, [...]int{0, 1, 1, 2, 2}, [...]int{looks[24], looks[25], looks[29], looks[30], looks[40]})
-	r.GoOn(35)
+	r.GoOn(35, false, false)
 	require.True(t, r.Done(), "fewer than there are")
-	r.GoOn(0)
+	r.GoOn(0, false, false)
 	for !r.Done() {
 		to0 := r.Next()
 		require.NoError(t, r.Add(to0, slices.Repeat([]float64{1}, len(slices.Concat(to0...)))))
 	}
 	require.Empty(t, r.Live(), "until all are sampled enough")
-	r.GoOn(r.rounds + 1)
+	r.GoOn(r.rounds+1, false, false)
 	require.Len(t, r.Live(), 2)
 }

@@ -66,6 +66,7 @@ type Verdict struct {
 	Kind        Kind    `json:"kind"`
 	Typical     Effect  `json:"typical"`
 	Total       *Effect `json:"total,omitempty"` // of the means; absent before the first look
+	Doubt       bool    `json:"doubt,omitempty"` // the total speaks for a difference larger than the margin, and does not claim it
 	Rounds      int     `json:"rounds"`
 	Margin      float64 `json:"margin"`                 // a difference up to it is none: 0.02 is 2%
 	Step        float64 `json:"step"`                   // of the grid on which the ends lie

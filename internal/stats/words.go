@@ -179,6 +179,9 @@ func (v Verdict) total() string {
 	return fmt.Sprintf("in total %s, %s", v.Words(*v.Total), stalls)
 }
 
+// Doubtful says what the total speaks for, without certainty.
+func (v Verdict) Doubtful() string { return v.uncertainTotal(v.Total.Ratio) }
+
 // uncertainTotal returns the reason why a cell with the same typical time is not judged to be the same: the ratio of
 // its total, which may not have been looked at yet.
 func (v Verdict) uncertainTotal(ratio float64) string {

@@ -31,7 +31,7 @@ func (c *checker) take(line result.Line) error {
 	case line.Sample != nil:
 		return c.sample(line.Sample)
 	case line.End != nil:
-		return c.goOn(line.End.Samples)
+		return c.goOn(*line.End)
 	}
 	return c.footer(line.Footer)
 }
@@ -80,12 +80,11 @@ func (c *checker) header(run *result.Run) error {
 }
 
 // goOn takes another end.
-func (c *checker) goOn(samples int) error {
-	if c.Judging == nil || samples < 0 {
-		return fmt.Errorf("an end at %d samples, which this run cannot have", samples)
+func (c *checker) goOn(end result.End) error {
+	if c.Judging == nil || end.Samples < 0 {
+		return fmt.Errorf("an end at %d samples, which this run cannot have", end.Samples)
 	}
-	c.Judging.GoOn(samples)
-	return nil
+	return c.Judging.GoOn(end)
 }
 
 // sample takes a sample.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -143,7 +144,41 @@ func (f FailOn) Gate(run *result.Run) *result.Gate {
 		}
 		cells = append(cells, of)
 	}
-	return f.gate(run, cells)
+	return f.gate(run, cells, looks(run.Matrix))
+}
+
+// looks reports whether a gate of a run passes only where the total was looked at. Pairs are judged by rules without looks, and older
+// runs without this one.
+func looks(m *result.Matrix) bool { return m != nil && m.Rules >= looksSince && m.Order.Design == "" }
+
+// looksSince is the version of the rules from which on that is so.
+const looksSince = 3
+
+// decided reports whether more rounds would not change what f finds about a cell. What is undecided is only known at the end.
+func (f FailOn) decided(run *result.Run, cell compared) bool {
+	return !slices.ContainsFunc(f, func(condition failure) bool {
+		name, _ := condition.column(run)
+		v, judged := cell.verdicts[name]
+		if !judged && f.optional(run, name) {
+			return false
+		}
+		is := condition.outcome(v, judged, looks(run.Matrix))
+		return is.result == result.GateUndecided || is.result == result.GateFailed && condition.word == undecided
+	})
+}
+
+// optional reports whether some cells of a run cannot have the figure in this column.
+func (f FailOn) optional(run *result.Run, name string) bool {
+	return slices.ContainsFunc(run.Matrix.Figures, func(other result.JudgedFigure) bool { return other.Column == name && other.Cells > 0 })
+}
+
+// columns returns the columns of the figures that f is about; "" is that of the deciding figure.
+func (f FailOn) columns(run *result.Run) (names []string) {
+	for _, condition := range f {
+		name, _ := condition.column(run)
+		names = append(names, name)
+	}
+	return names
 }
 
 // GateBetween returns what --fail-on found between two runs; nil: it was not given.
@@ -156,54 +191,92 @@ func (f FailOn) GateBetween(run *result.Run, between []result.ComparedCell) *res
 		}
 		cells = append(cells, compared{cell.A, verdicts})
 	}
-	return f.gate(run, cells)
+	return f.gate(run, cells, false)
 }
 
-// gate returns what --fail-on found among cells that were compared as in this run; nil: it was not given.
-func (f FailOn) gate(run *result.Run, cells []compared) *result.Gate {
+// gate returns what --fail-on found among cells that were compared as in this run; nil: it was not given. looks: see outcome.
+func (f FailOn) gate(run *result.Run, cells []compared, looks bool) *result.Gate {
 	if len(f) == 0 {
 		return nil
 	}
 	gate := &result.Gate{Condition: f.String(), Result: result.GatePassed}
 	why := map[string][]string{}
+	most, missed := 0.0, ""
 	for _, condition := range f {
 		if run.Matrix == nil {
 			break // nothing is compared
 		}
 		name, _ := condition.column(run)
-		some := slices.ContainsFunc(run.Matrix.Figures, func(other result.JudgedFigure) bool { return other.Column == name && other.Cells > 0 })
 		for _, cell := range cells {
 			v, judged := cell.verdicts[name]
-			if !judged && some {
+			if !judged && f.optional(run, name) {
 				continue // this cell cannot have the figure
 			}
 			by := ""
 			if condition.figure != "" {
 				by = "by " + condition.figure + ", "
 			}
-			outcome, words := condition.outcome(v, judged)
-			why[outcome] = append(why[outcome], by+cell.name+words)
+			if looks {
+				gate.Rounds = max(gate.Rounds, v.Rounds)
+			}
+			is := condition.outcome(v, judged, looks)
+			why[is.result] = append(why[is.result], by+cell.name+is.why)
+			if is.missed > most {
+				most, missed = is.missed, "smaller differences are possible: "+by+cell.name+" "+v.Interval()
+			}
 		}
 	}
-	for _, outcome := range []string{result.GateUndecided, result.GateFailed} {
-		if len(why[outcome]) > 0 {
-			gate.Result, gate.Why = outcome, why[outcome]
+	why[result.GatePassed] = nil
+	if missed != "" {
+		why[result.GatePassed] = []string{missed}
+	}
+	for _, is := range []string{result.GatePassed, result.GateUndecided, result.GateFailed} {
+		if len(why[is]) > 0 {
+			gate.Result, gate.Why = is, why[is]
 		}
 	}
 	return gate
 }
 
-// outcome returns what a verdict is for the condition, and the end of a sentence about the cell that says why.
-func (f failure) outcome(v stats.Verdict, judged bool) (outcome, why string) {
+// outcome is what a verdict is for a condition.
+type outcome struct {
+	result string  // as that of a gate
+	why    string  // the end of a sentence about the cell
+	missed float64 // of a passed one: the greatest difference that the interval does not exclude, as a logarithm; 0: it excludes all
+}
+
+// outcome returns what a verdict is for the condition. looks: it passes only if the total was looked at, and only if that does not speak
+// against it.
+func (f failure) outcome(v stats.Verdict, judged, looks bool) outcome {
+	is := f.shown(v, judged)
+	switch {
+	case is.result != result.GatePassed || !looks:
+	case v.Total == nil:
+		return outcome{result: result.GateUndecided, why: fmt.Sprintf(": the total is looked at after %d rounds", stats.FirstLook)}
+	case v.Doubt && f.against(v.Total.Ratio, max(f.above, v.Margin)):
+		return outcome{result: result.GateUndecided, why: ": " + v.Doubtful()}
+	}
+	return is
+}
+
+// against reports whether a ratio is a difference of more than a share that the condition is about.
+func (f failure) against(ratio, share float64) bool {
+	return f.word != "faster" && f.word != "better" && ratio > 1+share || f.word != "slower" && f.word != "worse" && ratio < 1-share
+}
+
+// shown returns what the intervals of a verdict show for the condition.
+func (f failure) shown(v stats.Verdict, judged bool) outcome {
+	undecidedBy := func(why string) outcome { return outcome{result: result.GateUndecided, why: why} }
+	failedBy := func(why string) outcome { return outcome{result: result.GateFailed, why: why} }
 	if !judged {
-		return result.GateUndecided, " has no verdict"
+		return undecidedBy(" has no verdict")
 	}
 	open := v.Kind == stats.CantTell || v.Kind == stats.Confounded || v.Kind == stats.Invalid
 	if f.word == undecided {
 		if open {
-			return result.GateFailed, " has no certain verdict: " + v.Brief()
+			return failedBy(" has no certain verdict: " + v.Brief())
 		}
-		return result.GatePassed, ""
+		return outcome{result: result.GatePassed}
 	}
 	slower := f.word != "faster" && f.word != "better" // it is about slower cells
 	faster := f.word != "slower" && f.word != "worse"
@@ -215,11 +288,18 @@ func (f failure) outcome(v stats.Verdict, judged bool) (outcome, why string) {
 	least, more := v.AtLeast(f.above)
 	switch {
 	case of && more:
-		return result.GateFailed, " is " + least
+		return failedBy(" is " + least)
 	case v.Kind == stats.Mixed && slower && faster && f.above == 0:
-		return result.GateFailed, " differs: " + v.Brief()
+		return failedBy(" differs: " + v.Brief())
 	case claims && !of, v.Kind == stats.Same && f.above == 0, known && !slices.ContainsFunc(v.Effects(), beyond):
-		return result.GatePassed, "" // it certainly does not differ by more
+		is := outcome{result: result.GatePassed} // it certainly does not differ by more
+		if slower {
+			is.missed = max(is.missed, math.Log(v.Typical.Hi))
+		}
+		if faster {
+			is.missed = max(is.missed, -math.Log(v.Typical.Lo))
+		}
+		return is
 	}
-	return result.GateUndecided, ": " + v.Brief()
+	return undecidedBy(": " + v.Brief())
 }

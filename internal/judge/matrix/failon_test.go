@@ -131,3 +131,32 @@ func TestFailOnFigures(t *testing.T) {
 	}
 	assert.EqualError(t, failOn(t, "joules:worse").Check(run), `--fail-on joules:worse: this run does not judge "joules"`)
 }
+
+// A condition passes only once the total was looked at and does not speak against it. It says what it could have missed.
+func TestGateLooks(t *testing.T) {
+	same := stats.Verdict{Kind: stats.Same, Typical: stats.Effect{Ratio: 1, Lo: 0.99, Hi: 1.012}, Margin: 0.02, Step: 0.001, Rounds: 30}
+	total := func(ratio float64, doubt bool) stats.Verdict {
+		v := same
+		v.Total, v.Doubt = &stats.Effect{Ratio: ratio, Lo: 0.9, Hi: 1.3}, doubt
+		return v
+	}
+	for _, c := range []struct {
+		condition string
+		verdict   stats.Verdict
+		want      string
+	}{
+		{"slower", same, "undecided after 30 rounds: B: the total is looked at after 25 rounds"},
+		{"slower", total(1.01, false), "passed after 30 rounds: smaller differences are possible: B −1.0% to +1.2%"},
+		{"slower", total(1.1, true), "undecided after 30 rounds: B: typical: same within 1.2%; total: +10%, not certain"},
+		{"slower>15%", total(1.1, true), "passed after 30 rounds: smaller differences are possible: B −1.0% to +1.2%"},
+		{"faster", total(1.1, true), "passed after 30 rounds: smaller differences are possible: B −1.0% to +1.2%"},
+	} {
+		run := one(c.verdict)
+		run.Matrix.Rules = matrix.Rules
+		assert.Equal(t, "--fail-on "+c.condition+": "+c.want, failOn(t, c.condition).Gate(run).String())
+		if c.verdict.Total == nil {
+			run.Matrix.Rules = 2
+			assert.Equal(t, result.GatePassed, failOn(t, c.condition).Gate(run).Result, "as before")
+		}
+	}
+}

@@ -3,7 +3,9 @@ package matrix
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -34,6 +36,7 @@ type Judging struct {
 	last    float64              // elapsed seconds of the last sample
 	cells   []result.InterimCell // as they stood after looked rounds
 	looked  int
+	gate    FailOn // whose answer ends the run; none: see result.End
 }
 
 // group holds the cells that are compared with one baseline.
@@ -81,6 +84,9 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 		answers: map[string]result.Answer{}, pairs: map[comparison]*sums{}, samples: make([][]float64, len(run.Cells)),
 		ties: make([]ties, len(figures)), looked: -1,
 	}
+	if err := b.gate.Set(run.Matrix.FailOn); run.Matrix.FailOn != "" && err != nil {
+		return nil, err
+	}
 	if err := b.assign(); err != nil {
 		return nil, err
 	}
@@ -113,6 +119,7 @@ func (b *Judging) assign() error {
 		for _, figure := range b.figures {
 			design := figure.of(g.baseline).design(b.run.Matrix, b.run.Comparisons(figure.Second))
 			design.Seed, design.Rounds = b.run.Seed+uint64(i), b.run.Matrix.Rounds
+			design.Answers, design.Held = b.run.Matrix.Ends().Answers(), len(b.gate) > 0
 			design.Cells, design.Baseline, design.Contrasts = contents, slices.Index(g.cells, g.baseline), contrasts[i]
 			judge, err := stats.NewJudge(design)
 			if err != nil {
@@ -171,17 +178,23 @@ func (b *Judging) begin() {
 	}
 }
 
-// GoOn sets another end of the run, in rounds; 0: until the differences are known.
-func (b *Judging) GoOn(rounds int) {
-	b.run.Matrix.End = &rounds
+// GoOn sets another end of the run. It returns an error if this gorun does not know it.
+func (b *Judging) GoOn(end result.End) error {
+	var gate FailOn
+	if err := gate.Set(end.FailOn); end.FailOn != "" && err != nil {
+		return err
+	}
+	b.run.Matrix.End, b.gate = &end, gate
 	for _, g := range b.groups {
 		for _, judge := range g.judges {
-			judge.GoOn(rounds)
+			judge.GoOn(end.Samples, end.Answers(), len(gate) > 0)
 		}
 	}
+	b.release()
 	if b.Between() {
 		b.begin()
 	}
+	return nil
 }
 
 // groupDone reports whether more samples of a group are pointless.
@@ -259,8 +272,40 @@ func (b *Judging) Add(s result.Sample) error {
 	if err := b.complete(); err != nil {
 		return err
 	}
+	if b.rounds%max(1, 1<<bits.Len(uint(b.rounds))/gateLooks) == 0 {
+		b.release()
+	}
 	b.begin()
 	return nil
+}
+
+// gateLooks is how often it is seen whether the gate is answered, at least, while the number of rounds doubles. A look takes longer with
+// more rounds.
+const gateLooks = 32
+
+// release leaves out the cells about which the gate is answered, or whose intervals are as narrow as the precision, by each figure that it
+// names.
+func (b *Judging) release() {
+	if len(b.gate) == 0 {
+		return
+	}
+	columns := b.gate.columns(b.run)
+	verdicts := b.verdicts((*stats.Judge).Found)
+	for _, g := range b.groups {
+		for cell, of := range g.cells {
+			is := compared{b.run.Cells[of].Name, map[string]stats.Verdict{"": verdicts[of].decides}}
+			maps.Copy(is.verdicts, verdicts[of].others)
+			enough := func() bool {
+				return !slices.ContainsFunc(columns, func(column string) bool {
+					f := max(0, slices.IndexFunc(b.figures, func(figure Comparand) bool { return figure.Column == column && !figure.decides }))
+					return !g.judges[f].Settled(cell)
+				})
+			}
+			if of != g.baseline && (b.gate.decided(b.run, is) || enough()) {
+				g.judge().Release(cell)
+			}
+		}
+	}
 }
 
 // Check makes the sample of the slot that Next returned invalid if it cannot be judged.
@@ -397,7 +442,7 @@ func (b *Judging) roundSeconds() float64 { return b.ended / float64(max(1, b.rou
 
 // ToFirst returns how many more rounds it takes until each cell certainly has an interval.
 func (b *Judging) ToFirst() (rounds int) {
-	for _, v := range b.verdicts() {
+	for _, v := range b.verdicts(b.foreseen) {
 		if f := v.decides.Forecast; f != nil && f.Kind == stats.FirstInterval {
 			rounds = max(rounds, f.Rounds)
 		}
@@ -411,7 +456,7 @@ func (b *Judging) Interim() result.Interim {
 	if b.looked != b.rounds {
 		b.looked = b.rounds
 		b.cells = make([]result.InterimCell, len(b.run.Cells))
-		for i, v := range b.verdicts() {
+		for i, v := range b.verdicts(b.foreseen) {
 			at := b.at[i]
 			g := b.groups[at.group]
 			b.cells[i] = result.InterimCell{

@@ -9,12 +9,12 @@ import (
 
 // Rules is the version of the rules by which verdicts follow from samples. A change after which the same samples may get another
 // verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now. Since 2, the
-// header has the flags that were asked for.
-const Rules = 2
+// header has the flags that were asked for. Since 3, it says when a cell is sampled enough.
+const Rules = 3
 
 // Judge sets the verdicts and summaries of the run's cells.
 func (b *Judging) Judge() {
-	verdicts := b.verdicts()
+	verdicts := b.verdicts(b.foreseen)
 	b.judgeContrasts()
 	Summarise(b.run, b.figures)
 	m := b.run.Matrix
@@ -60,12 +60,17 @@ func (j *judgement) add(f int, figure Comparand, v stats.Verdict) {
 	j.others[figure.Column] = v
 }
 
-// verdicts returns the verdicts of the judges, corrected by the samples' quality. A baseline has none.
-func (b *Judging) verdicts() []judgement {
+// foreseen returns the verdicts of a judge with forecasts.
+func (b *Judging) foreseen(judge *stats.Judge) []stats.Verdict {
+	return judge.Verdicts(b.roundSeconds())
+}
+
+// verdicts returns the verdicts that of takes from the judges, corrected by the samples' quality. A baseline has none.
+func (b *Judging) verdicts(of func(*stats.Judge) []stats.Verdict) []judgement {
 	verdicts := make([]judgement, len(b.run.Cells))
 	for _, g := range b.groups {
 		for f, figure := range b.figures {
-			for i, v := range g.judges[f].Verdicts(b.roundSeconds()) {
+			for i, v := range of(g.judges[f]) {
 				if cell := g.cells[i]; cell != g.baseline {
 					b.addVerdict(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
 				}

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/show/chart"
 	"gorun/internal/show/term"
 	"gorun/internal/show/view"
+	"gorun/internal/stats"
 )
 
 // Views are the experiments of which runs are shown. A run of another one is shown by the columns that all have.
@@ -251,6 +252,9 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 		parts = append(parts, dropped)
 	}
 	parts = append(append(parts, m.LayoutWords()...), "margin "+units.Share(m.Margin))
+	if rounds < stats.FirstLook && m.Enough != "" && m.Order.Design == "" && m.Planned() != rounds {
+		parts = append(parts, fmt.Sprintf("total: not looked at (%d rounds)", stats.FirstLook))
+	}
 	if verbose {
 		parts = append(parts, "alpha "+units.Share(m.Alpha))
 	}

@@ -15,8 +15,20 @@ type Line struct {
 
 // End is another end of a run that is resumed, from here on.
 type End struct {
-	Samples int `json:"samples"` // of each cell; 0: until the differences are known
+	Samples int    `json:"samples"`           // of each cell; 0: until the differences are known
+	Enough  string `json:"enough,omitempty"`  // when a difference is known: EnoughAnswer or EnoughPrecision; "": as EnoughPrecision
+	FailOn  string `json:"fail_on,omitempty"` // the condition whose answer ends the run; "": none does
 }
+
+// Answers reports whether a cell that differs leaves with an interval that is narrow for the size of the difference. A condition may need
+// more.
+func (e End) Answers() bool { return e.Enough == EnoughAnswer && e.FailOn == "" }
+
+// When a cell that differs is sampled enough.
+const (
+	EnoughAnswer    = "answer"    // its interval is narrow for the size of the difference, or as narrow as the precision
+	EnoughPrecision = "precision" // its interval is as narrow as the precision
+)
 
 // Footer holds the results derived at the end of the run.
 type Footer struct {

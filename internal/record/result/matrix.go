@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gorun/internal/base/units"
 	"gorun/internal/stats"
 )
 
@@ -33,7 +34,9 @@ type Matrix struct {
 	// Comparisons of two cells other than the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 
-	End *int `json:"end,omitempty"` // of every cell, where a resumed run goes on to another number of rounds; 0: until it is decided
+	Enough string `json:"enough,omitempty"`  // see End
+	FailOn string `json:"fail_on,omitempty"` // see End
+	End    *End   `json:"end,omitempty"`     // where a resumed run goes on to another one
 
 	// Derived from the samples.
 	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
@@ -46,10 +49,15 @@ type Matrix struct {
 
 // Planned returns the rounds of every cell; 0: until it is decided.
 func (m *Matrix) Planned() int {
+	return m.Ends().Samples
+}
+
+// Ends returns when the run ends, if no budget ends it before.
+func (m *Matrix) Ends() End {
 	if m.End != nil {
 		return *m.End
 	}
-	return m.Rounds
+	return End{m.Rounds, m.Enough, m.FailOn}
 }
 
 // JudgedFigure is a figure that is judged in addition to the one that decides when the run stops, or in place of it.
@@ -104,9 +112,10 @@ type Contrast struct {
 
 // Gate is what --fail-on found.
 type Gate struct {
-	Condition string   `json:"condition"` // as it was given
-	Result    string   `json:"result"`    // GatePassed, GateFailed or GateUndecided
-	Why       []string `json:"why,omitempty"`
+	Condition string   `json:"condition"`        // as it was given
+	Result    string   `json:"result"`           // GatePassed, GateFailed or GateUndecided
+	Why       []string `json:"why,omitempty"`    // if it passed: the greatest difference that it could have missed
+	Rounds    int      `json:"rounds,omitempty"` // after which this was found; 0: the runs were not in rounds
 }
 
 // The results of a gate. If one cell fails the condition, it failed; else it is undecided if one cell may fail it.
@@ -119,6 +128,9 @@ const (
 // String returns the gate in words.
 func (g Gate) String() string {
 	text := "--fail-on " + g.Condition + ": " + g.Result
+	if g.Rounds > 0 {
+		text += " after " + units.Things(g.Rounds, "round")
+	}
 	if len(g.Why) > 0 {
 		text += ": " + g.Why[0]
 	}

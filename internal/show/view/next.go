@@ -16,10 +16,10 @@ import (
 	"gorun/internal/stats"
 )
 
-// NextBlock returns the command that takes the rounds which undecided cells are likely to need. It
-// returns "" where no cell is undecided, where the number of rounds is not known, and for an interrupted run, which has
-// printed the command that continues it. The command is never broken: it is there to be copied. resumes: the run's command has the flag
-// --resume.
+// NextBlock returns the command that takes the rounds which undecided cells are likely to need. Where none is undecided, it is the command
+// that narrows the intervals of a run that ended with its answer. It returns "" where there is nothing to narrow, where the number of rounds
+// is not known, and for an interrupted run, which has printed the command that continues it. The command is never broken: it is there to be
+// copied. resumes: the run's command has the flag --resume.
 func NextBlock(run *result.Run, resumes bool, opts term.Options) string {
 	more, rounds := 0.0, 0
 	for _, cell := range run.Cells {
@@ -27,24 +27,43 @@ func NextBlock(run *result.Run, resumes bool, opts term.Options) string {
 			more, rounds = max(more, v.Forecast.Seconds), max(rounds, v.Forecast.Rounds)
 		}
 	}
-	if more == 0 || run.Partial || len(run.Command) == 0 || len(run.Samples) == 0 || run.Samples[len(run.Samples)-1].Slot == nil {
+	if run.Partial || len(run.Command) == 0 || len(run.Samples) == 0 || run.Samples[len(run.Samples)-1].Slot == nil {
 		return ""
+	}
+	if more == 0 {
+		return narrower(run, resumes, opts)
 	}
 	last := run.Samples[len(run.Samples)-1]
 	// A budget that was given also counts what preceded the samples.
 	whole := max(last.Elapsed, run.Matrix.Budget) + more
+	changed := []string{"--budget", wait(whole)}
 	short := run.Matrix.Planned() > 0 && last.Round+1+rounds > run.Matrix.Planned()
-	return fmt.Sprintf("%s: %s\n", opts.Paint(term.Bold, "next"), shell.Join(longer(run, whole, short, resumes)))
+	return fmt.Sprintf("%s: %s\n", opts.Paint(term.Bold, "next"), shell.Join(longer(run, changed, short, resumes)))
 }
 
-// longer returns the command of a run as it was given, with what makes it last this many seconds in all. It continues the journal, if it
-// can. A run that does not continue has a journal of its own.
-func longer(run *result.Run, seconds float64, short, resumes bool) []string {
+// narrower returns the command that narrows the intervals of a run that ended with its answer; "": they are as narrow as the precision.
+func narrower(run *result.Run, resumes bool, opts term.Options) string {
+	end := run.Matrix.Ends()
+	wide := func(c result.Cell) bool {
+		v := c.Verdict
+		return v != nil && (v.Kind == stats.Slower || v.Kind == stats.Faster) && v.Typical.Hi > v.Typical.Lo*(1+run.Matrix.Precision)
+	}
+	if end.Samples > 0 || !end.Answers() || !slices.ContainsFunc(run.Cells, wide) {
+		return ""
+	}
+	to := units.Share(run.Matrix.Precision)
+	return fmt.Sprintf("  a longer run would narrow the intervals to %s\n%s: %s\n", to, opts.Paint(term.Bold, "next"),
+		shell.Join(longer(run, []string{"--precision", to}, false, resumes)))
+}
+
+// longer returns the command of a run as it was given, with changed flags that make it last longer; short: it took fewer samples than it
+// needs. It continues the journal, if it can. A run that does not continue has a journal of its own.
+func longer(run *result.Run, changed []string, short, resumes bool) []string {
 	words, end := 1, ownWords(run)
 	if run.OfMatrix() {
 		words = 2
 	}
-	changed := []string{"--budget", wait(seconds)}
+	budgeted := changed[0] == "--budget"
 	switch {
 	case short && resumes:
 		changed = append(changed, "--samples", "0")
@@ -65,6 +84,9 @@ func longer(run *result.Run, seconds float64, short, resumes bool) []string {
 		case "--resume", "--resume-changed":
 			continue
 		case "--budget":
+			if !budgeted {
+				rest = append(rest, flag, value)
+			}
 		case "--precision":
 			if !short || resumes {
 				rest = append(rest, flag, value)

@@ -68,6 +68,11 @@ func (c *Commands) groups(texts []string, given func(flag string) []string) (gro
 	if len(c.names) > len(texts) {
 		return nil, fmt.Errorf("--command-name is given %d times, for %d commands", len(c.names), len(texts))
 	}
+	for _, name := range c.names {
+		if err := shell.CheckText(name); err != nil {
+			return nil, hint.Flag("command-name", name, err)
+		}
+	}
 	params, err := c.parameters()
 	if err != nil {
 		return nil, err
