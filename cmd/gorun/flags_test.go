@@ -358,7 +358,7 @@ func FuzzFlags(f *testing.F) {
 // neutral are the flags with any value of which --resume continues a run. All others are compared. A new flag belongs here only if a sample
 // measures the same whatever its value is.
 var neutral = strings.Fields(`
-	abort-if apply budget dry-run estimate exit-undecided export-json export-markdown fail-on format margin metrics-linger metrics-listen metrics-textfile out pid
+	abort-if apply best budget dry-run estimate exit-undecided export-json export-markdown fail-on format margin metrics-linger metrics-listen metrics-textfile out pid
 	precision quiet resume resume-changed samples seed strict svg sysroot until-precision verbose warmup with-cgroup with-pid`)
 
 // With --resume, each flag is compared or neutral.

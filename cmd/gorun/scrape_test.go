@@ -83,7 +83,7 @@ func interleaved(
 	for i := range times {
 		var err error
 		times[i].judge, err = stats.NewJudge(stats.Design{
-			Seed: seed, Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin, Rounds: rounds,
+			Seed: seed, Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin, Until: stats.Until{Rounds: rounds},
 		})
 		require.NoError(t, err)
 	}

@@ -72,6 +72,7 @@ type Options struct {
 	// The run goes on to the precision: because that was given, and although --fail-on is answered.
 	precise, untilPrecision bool
 	exitUndecided           int // the exit code where --fail-on is not answered
+	best                    bool
 
 	given    func(name string) bool // reports whether a flag was given
 	set      *experiment.FlagSet    // of the command
@@ -140,8 +141,8 @@ func (f *resultFlags) exports() []export {
 }
 
 // FailOnUsage is the usage of --fail-on.
-const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`, by commas: slower or worse,\n" +
-	"faster or better, difference, undecided, 'slower>5%', 'cpu:slower' (gorun help ci)"
+const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`: slower, faster,\n" +
+	"difference, undecided, 'worse>5%', 'cpu:slower' (gorun help ci)"
 
 // ErrExitUndecided is the error of --exit-undecided alone.
 var ErrExitUndecided = hint.Usagef("--exit-undecided is about --fail-on, which was not given")
@@ -239,21 +240,21 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	experiment.Bound(flags, &o.samples, "samples", 0, mostSamples)
 	experiment.Bound(flags, &o.warmup, "warmup", -1, mostSamples)
 	experiment.Bound(flags, &o.budget, "budget", 0, math.MaxInt64)
-	flags.Var(&o.precision, "precision", "width of the interval at which a cell is sampled enough; if it is not given, a cell that\n"+
-		"differs needs an interval of a quarter of the difference only")
+	flags.Var(&o.precision, "precision", "width of the interval at which a cell is sampled enough (gorun help method)")
 	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
 	o.registerOrder(flags)
 	flags.BoolVar(&o.resume, "resume", false, "continue the run in the journal that --out names")
 	flags.BoolVar(&o.resumeChanged, "resume-changed", false, "with --resume: go on although a program has changed, and note it in the journal")
 	flags.Var(&o.failOn, "fail-on", FailOnUsage)
 	flags.Lists("fail-on", matrix.Failures)
+	flags.BoolVar(&o.best, "best", false, "end when the best cell is known (gorun help method)")
 	flags.BoolVar(&o.untilPrecision, "until-precision", false, "go on to the --precision, also when --fail-on is answered")
 	AddExitUndecided(flags, &o.exitUndecided)
 	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+
 		"the baseline is run once, with what is given to run before and after it")
 	flags.Group(experiment.GroupSamples)
 	flags.Rare("warmup", "precision", "margin", "estimate", "resume-changed", "until-precision", "exit-undecided")
-	flags.Neutral("samples", "warmup", "budget", "precision", "margin", "resume", "resume-changed", "fail-on", "until-precision", "exit-undecided", "estimate")
+	flags.Neutral("samples", "warmup", "budget", "precision", "margin", "resume", "resume-changed", "best", "fail-on", "until-precision", "exit-undecided", "estimate")
 }
 
 // plans reports whether the plan is printed and not executed.
@@ -278,6 +279,8 @@ func (o *Options) validate() error {
 		return hint.Usagef("--apply and --format exclude each other: each says what is printed")
 	case o.sysroot != "" && (!o.dryRun || o.estimate):
 		return hint.Usage(hint.With(errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run, without --estimate"))
+	case o.best && (len(o.failOn) > 0 || o.given("precision")):
+		return hint.Usagef("--best says when the run ends, and so do --fail-on and --precision: give one of them")
 	case o.untilPrecision && len(o.failOn) == 0:
 		return hint.Usagef("--until-precision is about --fail-on, which was not given")
 	case o.exitUndecided != 0 && len(o.failOn) == 0:

@@ -66,6 +66,9 @@ func (o *Options) ends(samples int) result.End {
 	if o.precise || o.given("precision") {
 		end.Enough = result.EnoughPrecision
 	}
+	if o.best {
+		end.Enough = result.EnoughBest
+	}
 	if !o.untilPrecision {
 		end.FailOn = o.failOn.String()
 	}

@@ -23,15 +23,21 @@ type Design struct {
 	Alpha     float64  // the probability of any false verdict in a run: 0.05
 	Margin    float64  // a smaller difference counts as none: 0.02 is 2%
 	Precision float64  // width of the interval at which a cell is sampled enough; at most the margin
-	Rounds    int      // for every cell; 0: until it is sampled enough
-	Answers   bool     // a difference is also known enough when its interval is narrow for its size; see Effect.answers
-	Held      bool     // cells leave only by Judge.Leave or Judge.Release
+	Until              // when to stop
 	// Comparisons is the number of comparisons in all judges that share Alpha, including controls and contrasts; 0: this
 	// judge is the only one.
 	Comparisons int
 	Contrasts   []Contrast
 	Rate        bool // the times are inverses of rates, and verdicts give rates
 	Amount      bool // the compared figure is not a time; see Verdict
+}
+
+// Until says when a run stops. The zero value is: when each cell is sampled enough.
+type Until struct {
+	Rounds  int  // for every cell; 0: until it is sampled enough
+	Answers bool // a difference is also known enough when its interval is narrow for its size; see Effect.answers
+	Held    bool // cells leave only by Judge.Leave or Judge.Release
+	Best    bool // cells leave when they cannot be the best; see contest
 }
 
 // alpha is the error of each comparison.
@@ -62,9 +68,8 @@ type Judge struct {
 	comparisons []comparison // by cell, the control last; the baseline's is empty
 	contrasts   []comparison
 	gone        map[int]bool // cells that cannot be run
-	planned     int          // rounds for every cell; 0: until it is sampled enough
-	answers     bool         // as Design.Answers
-	held        bool         // as Design.Held
+	until       Until
+	contest     *contest // nil: no best cell is looked for
 	rounds      int
 }
 
@@ -122,9 +127,10 @@ func NewJudge(d Design) (*Judge, error) {
 		order:       order{seed: d.Seed, baseline: d.Baseline, control: len(d.Cells)},
 		comparisons: make([]comparison, len(d.Cells)+1),
 		gone:        map[int]bool{},
-		planned:     d.Rounds,
-		answers:     d.Answers,
-		held:        d.Held,
+		until:       d.Until,
+	}
+	if d.Best {
+		r.contest = newContest(d)
 	}
 	if err := checkContrasts(d); err != nil {
 		return nil, err
@@ -156,22 +162,29 @@ func (r *Judge) revive() {
 	slices.SortFunc(r.live, func(a, b int) int { return strings.Compare(r.design.Cells[a], r.design.Cells[b]) })
 }
 
-// GoOn sets another end: a number of rounds for every cell, or 0 until it is sampled enough; answers and held are as in Design. The look
-// at the totals stays at the end of the rounds that were planned first: an end that was chosen after the samples were seen gets none.
-func (r *Judge) GoOn(rounds int, answers, held bool) {
-	changed := r.answers != answers || r.held != held
-	r.planned, r.answers, r.held = rounds, answers, held
-	if rounds > 0 || held || changed {
+// GoOn sets another end. The look at the totals stays at the end of the rounds that were planned first: an end that was chosen after the
+// samples were seen gets none.
+func (r *Judge) GoOn(until Until) {
+	if until.Best && r.contest == nil {
+		r.contest = newContest(r.design)
+	}
+	before := r.until
+	r.until, before.Rounds = until, until.Rounds
+	if until.Rounds > 0 || until.Held || before != until {
 		r.revive()
 	}
-	if changed {
+	if before != until {
 		r.settle()
 	}
 }
 
 // settle leaves out the cells that are sampled enough.
 func (r *Judge) settle() {
-	if !r.held {
+	switch {
+	case r.until.Held:
+	case r.until.Best:
+		r.live = slices.DeleteFunc(r.live, r.beaten)
+	default:
 		r.live = slices.DeleteFunc(r.live, r.Settled)
 	}
 }
@@ -208,7 +221,10 @@ func (r *Judge) control() comparison { return r.comparisons[r.Control()] }
 func (r *Judge) Rounds() int { return r.rounds }
 
 // Next returns the order of the next round.
-func (r *Judge) Next() Round { return r.order.round(r.rounds, r.live) }
+func (r *Judge) Next() Round {
+	alone := r.until.Best && r.beaten(r.design.Baseline) && len(r.live) <= BlockCells
+	return r.order.round(r.rounds, r.live, alone)
+}
 
 // Add adds the seconds of the samples of a round that Next returned, in the order in which they were taken. Then the cells
 // that have been sampled enough are left out. A block with a missing or invalid sample is left out completely: no bet is
@@ -224,11 +240,18 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 		for i, cell := range block {
 			took[cell] = seconds[i]
 		}
-		base, duplicate := took[r.design.Baseline], took[r.Control()]
+		duplicate := math.NaN()
+		if control, sampled := took[r.Control()]; sampled {
+			duplicate = control
+		}
+		if r.until.Best {
+			r.contest.add(took, duplicate, len(r.live) < mostMet)
+		}
+		base, compared := took[r.design.Baseline]
 		for _, cell := range block {
-			switch cell {
-			case r.design.Baseline:
-			case r.Control():
+			switch {
+			case cell == r.design.Baseline, !compared:
+			case cell == r.Control():
 				r.comparisons[cell].add(duplicate, base, math.NaN())
 			default:
 				r.comparisons[cell].add(took[cell], base, duplicate)
@@ -274,11 +297,26 @@ func (r *Judge) Live() []int { return slices.Sorted(slices.Values(r.live)) }
 // Done reports whether more rounds are pointless: the planned ones were taken, or no cell is live and none waits for
 // the control, or the control differs from the baseline, so that no verdict is possible.
 func (r *Judge) Done() bool {
-	if r.planned > 0 {
-		return r.rounds >= r.planned || r.held && len(r.live) == 0
+	switch {
+	case r.until.Rounds > 0 && r.rounds >= r.until.Rounds:
+		return true
+	case r.until.Best:
+		best := r.Best()
+		return r.unsound() || best.Winner >= 0 || len(best.Left) == 0
+	case r.until.Rounds > 0:
+		return r.until.Held && len(r.live) == 0
 	}
 	return r.unsound() || len(r.live) == 0 && (r.controlled() || !r.waits())
 }
+
+// beaten reports whether a cell cannot be the best.
+func (r *Judge) beaten(cell int) bool {
+	_, out := r.contest.out[cell]
+	return out
+}
+
+// Best returns the best cell, as far as it is known. The design must look for it.
+func (r *Judge) Best() Best { return r.contest.best(r.gone) }
 
 // waits reports whether a comparison would be "no difference" if the control's interval were narrow enough.
 func (r *Judge) waits() bool {
@@ -301,12 +339,12 @@ func (r *Judge) Settled(cell int) bool {
 // enough reports whether the typical ratio of a comparison is known. That there is no difference is known only once the total was looked
 // at and does not contradict it; so is a difference if the design does not answer.
 func (r *Judge) enough(c comparison) bool {
-	if r.planned > 0 {
+	if r.until.Rounds > 0 {
 		return false
 	}
 	e := c.typical.ends()
 	narrow := e.Hi <= e.Lo*(1+r.design.Precision)
-	if r.answers && e.differs() && (narrow || e.answers()) {
+	if r.until.Answers && e.differs() && (narrow || e.answers()) {
 		return true
 	}
 	return c.total.looks > 0 && (narrow || e.within(r.design.Margin)) && !r.doubtful(c)
@@ -418,7 +456,7 @@ func (r *Judge) verdict(c comparison) Verdict {
 func (r *Judge) foresee(c comparison) Verdict {
 	v := r.verdict(c)
 	switch {
-	case v.Kind != CantTell || r.unsound() || v.Typical.Lo > v.Typical.Hi:
+	case v.Kind != CantTell || r.unsound() || v.Typical.Lo > v.Typical.Hi || r.until.Best:
 	case r.doubtful(c):
 		v.Forecast = c.total.forecast()
 	default:

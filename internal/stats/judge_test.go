@@ -180,7 +180,7 @@ func TestHeld(t *testing.T) {
 	require.False(t, r.Done())
 	r.Release(1)
 	require.True(t, r.Done())
-	r.GoOn(3*FirstLook+1, true, true)
+	r.GoOn(Until{Rounds: 3*FirstLook + 1, Answers: true, Held: true})
 	require.Equal(t, []int{1, 2}, r.Live(), "another end asks again")
 	runRound(t, r, n, []float64{1, 1, 7})
 	require.True(t, r.Done())
@@ -317,18 +317,18 @@ func TestGoOn(t *testing.T) {
 		require.Equal(t, rounds, r.rounds)
 	}
 	to(30)
-	r.GoOn(40, false, false)
+	r.GoOn(Until{Rounds: 40})
 	require.False(t, r.Done())
 	to(40)
 	require.Equal(t, [...]int{0, 1, 1, 2, 2}, [...]int{looks[24], looks[25], looks[29], looks[30], looks[40]})
-	r.GoOn(35, false, false)
+	r.GoOn(Until{Rounds: 35})
 	require.True(t, r.Done(), "fewer than there are")
-	r.GoOn(0, false, false)
+	r.GoOn(Until{Rounds: 0})
 	for !r.Done() {
 		to0 := r.Next()
 		require.NoError(t, r.Add(to0, slices.Repeat([]float64{1}, len(slices.Concat(to0...)))))
 	}
 	require.Empty(t, r.Live(), "until all are sampled enough")
-	r.GoOn(r.rounds+1, false, false)
+	r.GoOn(Until{Rounds: r.rounds + 1})
 	require.Len(t, r.Live(), 2)
 }

@@ -146,7 +146,7 @@ func start(traces [][]float64, replay, replays int) *noise {
 
 // design returns the defaults of a run.
 func design(seed uint64, cells int) Design {
-	d := Design{Seed: seed, Alpha: 0.05, Margin: 0.02, Precision: 0.02, Answers: true}
+	d := Design{Seed: seed, Alpha: 0.05, Margin: 0.02, Precision: 0.02, Until: Until{Answers: true}}
 	for i := range cells {
 		d.Cells = append(d.Cells, "cell "+strconv.Itoa(i))
 	}

@@ -66,8 +66,8 @@ func (o *order) first(cell int) int {
 
 // round permutes the live cells, given in canonical order, and deals them into blocks: as few as BlockCells allows, of
 // sizes that differ by at most one unless contrasts require otherwise. The baseline and its duplicate then take random
-// places in every block.
-func (o order) round(number int, live []int) Round {
+// places in every block, unless the cells are alone.
+func (o order) round(number int, live []int, alone bool) Round {
 	source := rand.New(rand.NewPCG(o.seed, uint64(number)))
 	var hands [][]int // cells that share a block, in canonical order
 	at := map[int]int{}
@@ -95,7 +95,9 @@ func (o order) round(number int, live []int) Round {
 		}
 	}
 	for b, block := range round {
-		block = append(block, o.baseline, o.control)
+		if !alone {
+			block = append(block, o.baseline, o.control)
+		}
 		source.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
 		round[b] = block
 	}

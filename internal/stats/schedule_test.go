@@ -23,7 +23,7 @@ func TestRoundIsComplete(t *testing.T) {
 		}
 		o := order{seed: rapid.Uint64().Draw(t, "seed"), baseline: baseline, control: cells}
 		number := rapid.IntRange(0, 1000).Draw(t, "number")
-		round := o.round(number, live)
+		round := o.round(number, live, false)
 		var taken []int
 		shortest, longest := len(round[0]), 0
 		for _, block := range round {
@@ -40,7 +40,7 @@ func TestRoundIsComplete(t *testing.T) {
 		require.Equal(t, max(1, (len(live)+BlockCells-1)/BlockCells), len(round))
 		require.Equal(t, len(live)+2*len(round), round.Samples())
 		require.ElementsMatch(t, live, taken)
-		require.Equal(t, round, o.round(number, live), "the same seed")
+		require.Equal(t, round, o.round(number, live, false), "the same seed")
 	})
 }
 
@@ -67,7 +67,7 @@ func TestRoundKeepsContrasts(t *testing.T) {
 		o := order{control: cells}
 		require.NoError(t, o.join(d.Contrasts))
 		block := map[int]int{}
-		for i, cells := range o.round(rapid.IntRange(0, 100).Draw(t, "number"), live) {
+		for i, cells := range o.round(rapid.IntRange(0, 100).Draw(t, "number"), live, false) {
 			require.LessOrEqual(t, len(cells), BlockCells+3)
 			for _, cell := range cells {
 				block[cell] = i
@@ -88,7 +88,7 @@ func TestRoundIsRandom(t *testing.T) {
 	o := order{seed: 7, control: cells}
 	var places [cells + 1][cells + 1]int
 	for k := range rounds {
-		for place, cell := range o.round(k, live)[0] {
+		for place, cell := range o.round(k, live, false)[0] {
 			places[cell][place]++
 		}
 	}
@@ -99,6 +99,6 @@ func TestRoundIsRandom(t *testing.T) {
 	}
 	other := o
 	other.seed = 8
-	assert.NotEqual(t, o.round(0, live), other.round(0, live), "another seed")
-	assert.NotEqual(t, o.round(0, live), o.round(1, live), "another round")
+	assert.NotEqual(t, o.round(0, live, false), other.round(0, live, false), "another seed")
+	assert.NotEqual(t, o.round(0, live, false), o.round(1, live, false), "another round")
 }

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/stats"
@@ -94,6 +96,9 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 	return b, nil
 }
 
+// errManyBaselines is the error of a run that looks for the best cell among cells that are not compared with each other.
+var errManyBaselines = hint.Flag("best", "", errors.New("the cells are not all compared with one baseline"))
+
 // assign gives each cell to the judge of its baseline. All judges share one error rate.
 func (b *Judging) assign() error {
 	for i := range b.run.Cells {
@@ -104,6 +109,9 @@ func (b *Judging) assign() error {
 		}
 		b.at[i] = place{g, len(b.groups[g].cells)}
 		b.groups[g].cells = append(b.groups[g].cells, i)
+	}
+	if len(b.groups) > 1 && b.run.Matrix.Ends().Enough == result.EnoughBest {
+		return errManyBaselines
 	}
 	contrasts := make([][]stats.Contrast, len(b.groups)) // with the groups' numbers of the cells
 	for _, c := range b.run.Matrix.Contrasts {
@@ -118,8 +126,7 @@ func (b *Judging) assign() error {
 		}
 		for _, figure := range b.figures {
 			design := figure.of(g.baseline).design(b.run.Matrix, b.run.Comparisons(figure.Second))
-			design.Seed, design.Rounds = b.run.Seed+uint64(i), b.run.Matrix.Rounds
-			design.Answers, design.Held = b.run.Matrix.Ends().Answers(), len(b.gate) > 0
+			design.Seed, design.Until = b.run.Seed+uint64(i), until(b.run.Matrix.Ends(), figure)
 			design.Cells, design.Baseline, design.Contrasts = contents, slices.Index(g.cells, g.baseline), contrasts[i]
 			judge, err := stats.NewJudge(design)
 			if err != nil {
@@ -129,6 +136,11 @@ func (b *Judging) assign() error {
 		}
 	}
 	return nil
+}
+
+// until returns the end of a run as the judge of a figure knows it.
+func until(end result.End, figure Comparand) stats.Until {
+	return stats.Until{Rounds: end.Samples, Answers: end.Answers(), Held: end.FailOn != "", Best: end.Enough == result.EnoughBest && figure.decides}
 }
 
 // Order describes the schedule of a run with this judging's design.
@@ -180,14 +192,17 @@ func (b *Judging) begin() {
 
 // GoOn sets another end of the run. It returns an error if this gorun does not know it.
 func (b *Judging) GoOn(end result.End) error {
+	if len(b.groups) > 1 && end.Enough == result.EnoughBest {
+		return errManyBaselines
+	}
 	var gate FailOn
 	if err := gate.Set(end.FailOn); end.FailOn != "" && err != nil {
 		return err
 	}
 	b.run.Matrix.End, b.gate = &end, gate
 	for _, g := range b.groups {
-		for _, judge := range g.judges {
-			judge.GoOn(end.Samples, end.Answers(), len(gate) > 0)
+		for f, judge := range g.judges {
+			judge.GoOn(until(end, b.figures[f]))
 		}
 	}
 	b.release()

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"maps"
 	"slices"
 
 	"gorun/internal/record/result"
@@ -30,6 +31,9 @@ func (b *Judging) Judge() {
 	}
 	control := b.control(b.groups[b.at[m.Baseline].group])
 	m.Control, m.ControlVerdicts = &control.decides, control.others
+	if m.Ends().Enough == result.EnoughBest {
+		m.Best = b.best()
+	}
 	if len(b.groups) == 1 {
 		m.Ranking, m.Groups = b.run.Rank(), b.run.Grouped()
 		return
@@ -39,6 +43,23 @@ func (b *Judging) Judge() {
 		control := b.control(g)
 		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
 	}
+}
+
+// best returns the best cell, as far as it is known.
+func (b *Judging) best() *result.Best {
+	g := b.groups[0]
+	of := g.judge().Best()
+	best := &result.Best{Left: make([]int, len(of.Left)), Out: []result.Out{}}
+	for i, cell := range of.Left {
+		best.Left[i] = g.cells[cell]
+	}
+	for _, cell := range slices.Sorted(maps.Keys(of.Out)) {
+		best.Out = append(best.Out, result.Out{Cell: g.cells[cell], Than: g.cells[of.Out[cell]]})
+	}
+	if of.Winner >= 0 {
+		best.Winner = new(g.cells[of.Winner])
+	}
+	return best
 }
 
 // judgement holds the verdicts on one cell.

@@ -16,7 +16,7 @@ type Line struct {
 // End is another end of a run that is resumed, from here on.
 type End struct {
 	Samples int    `json:"samples"`           // of each cell; 0: until the differences are known
-	Enough  string `json:"enough,omitempty"`  // when a difference is known: EnoughAnswer or EnoughPrecision; "": as EnoughPrecision
+	Enough  string `json:"enough,omitempty"`  // when a cell leaves: EnoughAnswer, EnoughPrecision or EnoughBest; "": as EnoughPrecision
 	FailOn  string `json:"fail_on,omitempty"` // the condition whose answer ends the run; "": none does
 }
 
@@ -24,10 +24,11 @@ type End struct {
 // more.
 func (e End) Answers() bool { return e.Enough == EnoughAnswer && e.FailOn == "" }
 
-// When a cell that differs is sampled enough.
+// When a cell leaves.
 const (
-	EnoughAnswer    = "answer"    // its interval is narrow for the size of the difference, or as narrow as the precision
-	EnoughPrecision = "precision" // its interval is as narrow as the precision
+	EnoughAnswer    = "answer"    // no difference is shown; or the interval of one is narrow for the size of the difference, or as narrow as the precision
+	EnoughPrecision = "precision" // no difference is shown, or its interval is as narrow as the precision
+	EnoughBest      = "best"      // it cannot be the best
 )
 
 // Footer holds the results derived at the end of the run.
@@ -49,7 +50,7 @@ func (r *Run) Header() *Run {
 	}
 	if r.Matrix != nil {
 		m := *r.Matrix
-		m.Control, m.Controls, m.ControlVerdicts, m.Ranking, m.Groups = nil, nil, nil, nil, nil
+		m.Best, m.Control, m.Controls, m.ControlVerdicts, m.Ranking, m.Groups = nil, nil, nil, nil, nil, nil
 		m.End, m.Contrasts = nil, slices.Clone(m.Contrasts)
 		for i := range m.Contrasts {
 			m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = nil, nil

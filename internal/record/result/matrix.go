@@ -39,6 +39,7 @@ type Matrix struct {
 	End    *End   `json:"end,omitempty"`     // where a resumed run goes on to another one
 
 	// Derived from the samples.
+	Best     *Best          `json:"best,omitempty"`     // of a run that looks for the best cell
 	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
 	Controls []Control      `json:"controls,omitempty"` // of all baselines, if there are several
 	// On the baseline's duplicate by the name of the column, of the figures in addition to the deciding one.
@@ -99,6 +100,19 @@ type Control struct {
 	Baseline int                      `json:"baseline"` // index of the cell
 	Verdict  stats.Verdict            `json:"verdict"`
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"` // of the figures in addition to the deciding one, by column
+}
+
+// Best is what is known of the best cell of a run.
+type Best struct {
+	Left   []int `json:"left"`             // indices of the cells that may be the best; none: each is worse than another
+	Winner *int  `json:"winner,omitempty"` // index of the cell than which none is better by more than the margin
+	Out    []Out `json:"out"`              // the others, in the order of the cells
+}
+
+// Out is a cell that cannot be the best.
+type Out struct {
+	Cell int `json:"cell"` // its index
+	Than int `json:"than"` // index of the cell that it is shown to be worse than
 }
 
 // Contrast is a comparison of two cells that are not the baseline.

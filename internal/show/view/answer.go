@@ -195,7 +195,7 @@ func Verdicts(run *result.Run) []Statement {
 	var claims []Claim
 	several := false
 	for i, cell := range run.Cells {
-		if cell.Verdict != nil && !run.IsBaseline(i) {
+		if cell.Verdict != nil && !run.IsBaseline(i) && !(run.Matrix.Best != nil && cell.Verdict.Kind == stats.CantTell) {
 			claim := ClaimOf(run, i)
 			claim.Name = names[i]
 			claims = append(claims, claim)
@@ -209,7 +209,10 @@ func Verdicts(run *result.Run) []Statement {
 			against += " (" + times[at] + ")"
 		}
 	}
-	statements := Judgements(claims, against)
+	statements := best(run, names)
+	if len(claims) > 0 || statements == nil {
+		statements = append(statements, Judgements(claims, against)...)
+	}
 	if len(claims) == 1 && len(run.Cells) == 2 && run.Cells[0].Summary != nil && run.Cells[1].Summary != nil {
 		times := cellTimes(run)
 		text := fmt.Sprintf("%s %s, %s %s: medians of %d and %d samples", names[0], times[0], names[1], times[1],
@@ -228,6 +231,30 @@ func Verdicts(run *result.Run) []Statement {
 		statements = append(statements, Statement{Text: doubts, Apart: true})
 	}
 	return statements
+}
+
+// best says which cell of a run is the best, if that was looked for.
+func best(run *result.Run, names []string) []Statement {
+	found := run.Matrix.Best
+	if found == nil {
+		return nil
+	}
+	var left []string
+	for _, cell := range found.Left {
+		if found.Winner == nil || cell != *found.Winner {
+			left = append(left, names[cell])
+		}
+	}
+	text := "No cell is the best: each is worse than another"
+	switch {
+	case found.Winner == nil && len(left) > 0:
+		text = "Can't tell yet which of these is the best: " + Names(left)
+	case found.Winner != nil && len(left) > 0:
+		text = fmt.Sprintf("The best is %s: not more than %s better: %s", names[*found.Winner], units.Share(run.Matrix.Margin), Names(left))
+	case found.Winner != nil:
+		text = fmt.Sprintf("The best is %s: each other cell is worse than it, or than another", names[*found.Winner])
+	}
+	return []Statement{{Text: text}}
 }
 
 // ByFigures says what the cells of a judged run are against their baselines by each figure other than the deciding one, where

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/base/units"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -62,6 +63,13 @@ func contrastWords(run *result.Run, cell int, verbose bool) (words table.Phrases
 func CellPhrases(run *result.Run, i int, verbose bool) table.Phrases {
 	phrases := table.Phrases{CellWords(run, i, verbose)}
 	decides := run.Cells[i].Verdict
+	if undecided := decides != nil && decides.Kind == stats.CantTell; run.Matrix.Best != nil && (undecided || run.IsBaseline(i)) {
+		if text := bestWords(run, i); text != "" && undecided {
+			phrases[0] = table.Phrase{Text: text}
+		} else if text != "" {
+			phrases = append(phrases, table.Phrase{Text: text})
+		}
+	}
 	for _, figure := range run.Matrix.Figures {
 		v, judged := run.Cells[i].Verdicts[figure.Column]
 		silent := v.Kind == stats.CantTell && (figure.Second || !moreIsKnown(v, decides)) || figure.Second && v.Kind == stats.Same
@@ -77,6 +85,20 @@ func CellPhrases(run *result.Run, i int, verbose bool) table.Phrases {
 		}
 	}
 	return phrases
+}
+
+// bestWords says what a cell is for a run that looks for the best one; "": nothing is known.
+func bestWords(run *result.Run, i int) string {
+	best := run.Matrix.Best
+	switch {
+	case best.Winner != nil && *best.Winner == i:
+		return "the best"
+	case !slices.Contains(best.Left, i):
+		return "left out"
+	case best.Winner != nil:
+		return "not more than " + units.Share(run.Matrix.Margin) + " better"
+	}
+	return ""
 }
 
 // values are the medians of a figure of a cell's baseline and of the cell, as " (0.95 ms → 0.85 ms)".

@@ -39,6 +39,9 @@ func best(run *result.Run) (best, baseline int, found bool) {
 	if _, _, scales := steps(run); scales {
 		return 0, 0, false
 	}
+	if found := run.Matrix.Best; found != nil && found.Winner != nil {
+		return *found.Winner, baseline, true
+	}
 	best = ranking[0]
 	if cell := &run.Cells[best]; cell.Verdict == nil || cell.Verdict.Kind != stats.Faster || cell.Lines == nil {
 		best = baseline
@@ -71,7 +74,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	}
 	judged := func(c result.Cell) bool { return c.Verdict != nil && c.Verdict.Rounds > 0 }
 	switch {
-	case !found, !slices.ContainsFunc(run.Cells, judged), use == baseline && placed(run.Cells[baseline]):
+	case !found, run.Matrix.Best != nil, !slices.ContainsFunc(run.Cells, judged), use == baseline && placed(run.Cells[baseline]):
 		return verdicts
 	case use == baseline:
 		return append([]view.Statement{{Text: nothingBetter(run)}}, verdicts...)
@@ -94,6 +97,9 @@ func nothingBetter(run *result.Run) string {
 }
 
 func better(run *result.Run, names []string, use, baseline int) string {
+	if run.Matrix.Best != nil {
+		return "Use " + names[use]
+	}
 	return fmt.Sprintf("Use %s, which %s", names[use], view.ClaimOf(run, use).Comparative(names[baseline]))
 }
 

@@ -43,7 +43,7 @@ func try(ctx context.Context, s Subject) *Trial {
 	watcher, _ := measure.OpenWatcher(s.Root, cpus, cpus.Len())
 	defer watcher.Close()
 	judge, err := stats.NewJudge(stats.Design{
-		Seed: 1, Cells: []string{"a", "b"}, Alpha: 0.05, Margin: 0.02, Precision: 0.01, Rounds: trialRounds,
+		Seed: 1, Cells: []string{"a", "b"}, Alpha: 0.05, Margin: 0.02, Precision: 0.01, Until: stats.Until{Rounds: trialRounds},
 	})
 	if err != nil {
 		panic(err) // the design is fixed

@@ -1,0 +1,129 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// contest looks for the cell with the least typical time. Each pair of cells that share a block is followed by a sequence, and a cell is
+// out when it is claimed slower than another by a bet on that side alone. So the best cell is out by mistake only if one of the K − 1 bets
+// against it is wrong, and a cell that is called within the margin of the best only if one of K − 1 others is: 2(K − 1) one-sided bets
+// share α. It has an α of its own beside that of the verdicts.
+//
+// Where there are very many cells, each only meets the baseline: two others are seldom in one block.
+type contest struct {
+	cells    int
+	baseline int
+	margin   float64
+	alpha    float64 // of a pair, both sides together
+	grid     grid
+	pairs    map[Contrast]*sequence // of B's ratio to A; A < B
+	out      map[int]int            // by cell: the one that it is slower than
+}
+
+// Best is what a contest found.
+type Best struct {
+	Left   []int       // cells that may be the best, in ascending order; none: each cell is slower than another, so that none is the best
+	Winner int         // the cell than which none is faster by more than the margin; −1: not known
+	Out    map[int]int // cells that are claimed to be slower than another, with that one
+}
+
+func newContest(d Design) *contest {
+	return &contest{
+		cells: len(d.Cells), baseline: d.Baseline, margin: d.Margin, alpha: d.Alpha / float64(len(d.Cells)-1), grid: d.grid(),
+		pairs: map[Contrast]*sequence{}, out: map[int]int{},
+	}
+}
+
+// mostMet is the number of cells from which on only pairs with the baseline are followed.
+const mostMet = 16 * BlockCells
+
+// add adds the seconds of a block by cell. duplicate is that of the baseline, or NaN. all: all its pairs are followed, and not only those with
+// the baseline.
+func (c *contest) add(block map[int]float64, duplicate float64, all bool) {
+	cells := make([]int, 0, len(block))
+	for cell := range block {
+		if cell < c.cells {
+			cells = append(cells, cell)
+		}
+	}
+	slices.Sort(cells)
+	for i, a := range cells {
+		for _, b := range cells[i+1:] {
+			if !all && a != c.baseline && b != c.baseline {
+				continue
+			}
+			s, second := c.pair(a, b), math.NaN()
+			switch c.baseline {
+			case a:
+				second = math.Log(block[b] / duplicate)
+			case b:
+				second = math.Log(duplicate / block[a])
+			}
+			s.add(math.Log(block[b]/block[a]), second)
+			switch e := s.ends(); {
+			case e.Lo > e.Hi: // the ratio changed during the run
+			case e.Lo > 1:
+				c.leave(b, a)
+			case e.Hi < 1:
+				c.leave(a, b)
+			}
+		}
+	}
+}
+
+// leave leaves out a cell that is slower than another.
+func (c *contest) leave(cell, than int) {
+	if _, before := c.out[cell]; !before {
+		c.out[cell] = than
+	}
+}
+
+func (c *contest) pair(a, b int) *sequence {
+	key := Contrast{min(a, b), max(a, b)}
+	if c.pairs[key] == nil {
+		c.pairs[key] = newSequence(c.alpha, c.grid)
+	}
+	return c.pairs[key]
+}
+
+// most returns the greatest ratio of a to b that is not ruled out.
+func (c *contest) most(a, b int) float64 {
+	e := c.pair(a, b).ends()
+	switch {
+	case e.Lo > e.Hi:
+		return math.MaxFloat64
+	case a > b:
+		return e.Hi
+	case e.Lo > 0:
+		return 1 / e.Lo
+	}
+	return math.MaxFloat64
+}
+
+// best returns what was found among the cells that could be run.
+func (c *contest) best(gone map[int]bool) Best {
+	found := Best{Winner: -1, Out: c.out}
+	for cell := range c.cells {
+		if _, out := c.out[cell]; !out && !gone[cell] {
+			found.Left = append(found.Left, cell)
+		}
+	}
+	if len(found.Left) == 0 {
+		return found
+	}
+	farthest := func(cell int) (ratio float64) {
+		for _, other := range found.Left {
+			if other != cell {
+				ratio = max(ratio, c.most(cell, other))
+			}
+		}
+		return ratio
+	}
+	nearest := slices.MinFunc(found.Left, func(a, b int) int { return cmp.Compare(farthest(a), farthest(b)) })
+	if farthest(nearest) <= 1+c.margin+rounding {
+		found.Winner = nearest
+	}
+	return found
+}
