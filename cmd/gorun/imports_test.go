@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withinWork has the packages of internal/work that may import another one of it: c2c begins its threads as contend does, a visit of
-// fleet takes samples of experiments, and live has the server of command.
+// withinWork has the packages of internal/work that may import another one of it: c2c begins its threads as contend does, and a visit of
+// fleet takes samples of experiments.
 var withinWork = map[string][]string{
-	"c2c": {"contend"}, "fleet": {"c2c", "contend", "memory", "primes"}, "live": {"command"},
+	"c2c": {"contend"}, "fleet": {"c2c", "contend", "memory", "primes"},
 }
 
 // A package imports only what stands before it in the list of folders in CONTRIBUTING.md. cmd/gorun joins all of them. csrc stands on base.

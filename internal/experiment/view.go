@@ -31,9 +31,8 @@ type View struct {
 	Line func(run *result.Run, sample *result.Sample) (name string, config [][2]string, ok bool)
 	// Placed returns what the cells of a matrix place, if that is the user's own command. nil: it never is.
 	Placed func(run *result.Run) string
-	// Recommended returns the cell whose setting a run recommends, nil if none is shown to be better, and says so. nil: runs
-	// recommend none, and there is no --apply.
-	Recommended func(run *result.Run) (use *result.Cell, words string)
+	// Recommends: a run of several settings of one program recommends the best, and --apply prints how to apply it.
+	Recommends bool
 	// Derived returns all findings of a run and warnings that follow from its samples alone. A journal does not keep them: they
 	// are derived again where a run is shown. nil: there are none.
 	Derived func(run *result.Run) ([]result.Finding, []result.Warning)

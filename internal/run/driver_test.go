@@ -17,9 +17,12 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
+	"gorun/internal/files/input"
+	"gorun/internal/judge/journal"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/sysfs"
+	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
 	"gorun/internal/sample/take"
@@ -276,6 +279,26 @@ func TestFaultCostsItsSample(t *testing.T) {
 			require.NoError(t, r.outcome(nil))
 			assert.Empty(t, run.Warnings)
 		}
+	}
+}
+
+// A sample whose compared figure is 0 is invalid in every schedule of cells, and the journal of the run can be read.
+func TestFigureOfZero(t *testing.T) {
+	for _, order := range []matrix.Order{matrix.RandomBlocks, matrix.Rows, matrix.Pairs} {
+		r := newTestRun(t, order, 2, Options{samples: 3})
+		r.spoil = func(s *result.Sample, taken, _ int) {
+			if taken == 1 {
+				s.Seconds = 0
+			}
+		}
+		require.NoError(t, r.sample(t.Context()))
+		for i, s := range r.result().Samples {
+			assert.Equal(t, i != 1, s.Good(), "order %d", order)
+		}
+		assert.Equal(t, []string{"the time is 0: only figures above 0 are compared"}, r.result().Samples[1].Quality.Reasons)
+		require.NoError(t, r.journal.Close())
+		_, err := journal.Read(t.Context(), input.Opener{}, r.path, func(string) (column.List, bool) { return nil, true })
+		require.NoError(t, err, "order %d", order)
 	}
 }
 

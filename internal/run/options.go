@@ -201,7 +201,7 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 
 // registerApply adds the flag of an experiment whose runs recommend a setting.
 func (o *Options) registerApply(flags *experiment.FlagSet, x experiment.Experiment) {
-	if x.View == nil || x.View.Recommended == nil {
+	if x.View == nil || !x.View.Recommends {
 		return
 	}
 	flags.StringVar(&o.apply, "apply", "", "print only how to apply the best setting, in one `way`: "+catalog.List(apply.Ways[:]))

@@ -226,13 +226,12 @@ func (s *session) showResult(o *Options) error {
 	if o.apply == "" {
 		return s.show(o.format)
 	}
-	of := s.env.Views.Of(s.run.Experiment)
-	use, words := of.Recommended(s.run)
+	use, words := apply.Recommended(s.run)
 	if use == nil {
 		fmt.Fprintf(s.env.Stderr, "gorun: %s\n", hint.Printable(words))
 		return nil
 	}
-	return apply.Print(s.env.Stdout, s.env.Stderr, o.apply, words, use.Lines, of.Placed(s.run))
+	return apply.Print(s.env.Stdout, s.env.Stderr, o.apply, words, use.Lines, s.env.Views.Of(s.run.Experiment).Placed(s.run))
 }
 
 // show writes the result in the format with this name; "": not at all.

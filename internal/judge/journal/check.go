@@ -3,7 +3,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 
 	"gorun/internal/judge/matrix"
@@ -135,14 +134,15 @@ func (c *checker) place(s *result.Sample) error {
 	if err := c.follows(s); err != nil {
 		return err
 	}
-	if c.Judging != nil {
-		if why := c.Judging.Refusal(*s); why != "" {
-			return fmt.Errorf("the sample is %s, but %s", s.Quality.Grade, why)
-		}
-	} else if c.figures != nil && s.Good() {
-		if figure := c.figures[0].Of(*s); !(figure > 0 && figure < math.MaxFloat64) {
-			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
-		}
+	why := ""
+	switch {
+	case c.Judging != nil:
+		why = c.Judging.Refusal(*s)
+	case c.figures != nil && s.Good():
+		why = c.figures[0].Refusal(*s)
+	}
+	if why != "" {
+		return fmt.Errorf("the sample is %s, but %s", s.Quality.Grade, why)
 	}
 	return nil
 }

@@ -87,6 +87,19 @@ func (f Comparand) known(s result.Sample) bool {
 	return figure > 0 && figure <= math.MaxFloat64
 }
 
+// Refusal returns why a sample of a cell that is not invalid cannot be compared by this figure; "": it can be.
+func (f Comparand) Refusal(s result.Sample) string {
+	if invalid(s) || f.known(s) {
+		return ""
+	}
+	of := f.of(s.Cell)
+	lacks := "the " + cmp.Or(of.Label, of.Column, "time")
+	if figure, known := f.raw(s); known {
+		return fmt.Sprintf("%s is %v: only figures above 0 are compared", lacks, figure)
+	}
+	return lacks + " is not known"
+}
+
 // design returns what is fixed before a comparison by this figure; the comparisons share the run's error rate.
 func (f Comparand) design(m *result.Matrix, comparisons int) stats.Design {
 	return stats.Design{

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -324,8 +323,11 @@ func (b *Judging) release() {
 }
 
 // Check makes the sample of the slot that Next returned invalid if it cannot be judged.
-func (b *Judging) Check(s *result.Sample) {
-	if why := b.Refusal(*s); why != "" {
+func (b *Judging) Check(s *result.Sample) { refuse(s, b.Refusal(*s)) }
+
+// refuse makes a sample invalid; why is "" for one that can be judged.
+func refuse(s *result.Sample, why string) {
+	if why != "" {
 		s.Quality.Grade, s.Quality.Reasons = result.Invalid, append([]string{why}, s.Quality.Reasons...) // the first reason is shown
 	}
 }
@@ -336,16 +338,8 @@ func (b *Judging) Refusal(s result.Sample) string {
 	if invalid(s) {
 		return ""
 	}
-	if decides := b.figures[0]; !decides.known(s) {
-		of := decides.of(s.Cell)
-		lacks := "the " + cmp.Or(of.Label, of.Column, "time")
-		if figure, known := decides.raw(s); known {
-			return fmt.Sprintf("%s is %v: only figures above 0 are compared", lacks, figure)
-		}
-		return lacks + " is not known"
-	}
-	if s.Answer == nil {
-		return ""
+	if why := b.figures[0].Refusal(s); why != "" || s.Answer == nil {
+		return why
 	}
 	first, asked := b.answers[s.Answer.Of]
 	if !asked {

@@ -359,7 +359,7 @@ func (s *State) valid() error {
 			return fmt.Errorf("%d is no thread", t.TID)
 		}
 	}
-	if len(s.Threads) == 0 && s.For == "" {
+	if len(s.Threads) == 0 && s.For == "" || s.PID != 0 && s.Start == 0 {
 		return errors.New("it names nothing")
 	}
 	return nil

@@ -112,7 +112,7 @@ func (File) has(text, value string) bool {
 func (b *putBack) own() error {
 	each := b.each // without a program, only those
 	if b.Who != (Who{}) {
-		p, err := reopen(b.Who)
+		p, err := Find(b.Who)
 		if errors.Is(err, ErrEnded) {
 			return nil
 		}
@@ -204,26 +204,6 @@ func (b *putBack) heirs() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// reopen finds a program, which may have ended.
-func reopen(w Who) (*Subject, error) {
-	p := &Subject{Who: w, processes: map[int]*process{}}
-	if w.Group != "" {
-		return p, nil
-	}
-	of, err := openProcess(w.PID)
-	if linux.Gone(err) {
-		return nil, ErrEnded
-	}
-	if err != nil {
-		return nil, err
-	}
-	p.processes[w.PID] = of
-	if of.start != w.Start {
-		return nil, errors.Join(ErrEnded, p.Close())
-	}
-	return p, nil
 }
 
 // thread gives a thread what it had. What somebody else has set is left alone, and counted.

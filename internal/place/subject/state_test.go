@@ -285,7 +285,8 @@ func TestStateOfSomethingElse(t *testing.T) {
 		state State
 		says  string
 	}{
-		"a process":        {State{Who: Who{PID: 1}, Threads: thread}, ""},
+		"a process":        {State{Who: Who{PID: 1, Start: 1}, Threads: thread}, ""},
+		"any process":      {State{Who: Who{PID: 1}, Threads: thread}, "it names nothing"},
 		"a sysctl":         {State{For: "x", Files: []File{{Path: linux.NUMABalancingSysctl}}}, ""},
 		"an interrupt":     {State{Threads: thread, Files: []File{{Path: "/proc/irq/7/smp_affinity_list"}}}, ""},
 		"nothing":          {State{}, "it names nothing"},

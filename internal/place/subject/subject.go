@@ -13,6 +13,7 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cgroup"
+	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/kernel/sysfs"
 	"gorun/internal/machine/perf"
@@ -21,7 +22,7 @@ import (
 // Who says which processes are the program. Exactly one of PID and Group is set.
 type Who struct {
 	PID      int    `json:"pid,omitempty"`
-	Start    uint64 `json:"start,omitempty"`    // of the process, as that of linux.Task; 0: Open finds it
+	Start    uint64 `json:"start,omitempty"`    // of the process, as that of linux.Task; 0: Find sets it
 	Children bool   `json:"children,omitempty"` // also the descendants of the process
 	Group    string `json:"group,omitempty"`    // directory of a control group; also the groups below it
 }
@@ -54,20 +55,33 @@ type process struct {
 	dir   *os.Root
 }
 
-// Open finds a program. It refuses one that gorun must not touch.
-func Open(w Who) (*Subject, error) {
+// Find finds a program to look at it, also one that gorun may not place. The error of a process that has ended is ErrEnded.
+func Find(w Who) (*Subject, error) {
 	p := &Subject{Who: w, processes: map[int]*process{}}
-	if w.Group == "" {
-		of, err := openProcess(w.PID)
-		switch {
-		case linux.Gone(err):
-			return nil, fmt.Errorf("there is no process %d", w.PID)
-		case err != nil:
-			return nil, err
-		case w.Start != 0 && w.Start != of.start:
-			return nil, errors.Join(ErrEnded, of.dir.Close())
-		}
-		p.Start, p.processes[w.PID] = of.start, of
+	if w.Group != "" {
+		return p, nil
+	}
+	of, err := openProcess(w.PID)
+	switch {
+	case linux.Gone(err):
+		return nil, ErrEnded
+	case err != nil:
+		return nil, err
+	case w.Start != 0 && w.Start != of.start:
+		return nil, errors.Join(ErrEnded, of.dir.Close())
+	}
+	p.Start, p.processes[w.PID] = of.start, of
+	return p, nil
+}
+
+// Open finds a program to place it. It refuses one that gorun must not touch.
+func Open(w Who) (*Subject, error) {
+	p, err := Find(w)
+	if errors.Is(err, ErrEnded) && w.Start == 0 {
+		err = fmt.Errorf("there is no process %d", w.PID)
+	}
+	if err != nil {
+		return nil, err
 	}
 	pids, err := p.Processes()
 	for _, pid := range pids {
@@ -166,7 +180,7 @@ func (p *Subject) Processes() ([]int, error) {
 
 func (p *Subject) list() (pids []int, err error) {
 	if p.Group != "" {
-		pids, err = cgroup.Processes(sysfs.This(), strings.TrimPrefix(p.Group, "/"))
+		pids, err = cgroup.Processes(sysfs.This(), p.groupName())
 		if linux.Gone(err) {
 			err = nil // a group that is gone has none
 		}
@@ -187,6 +201,9 @@ func (p *Subject) list() (pids []int, err error) {
 	slices.Sort(pids)
 	return slices.Compact(pids), err
 }
+
+// groupName returns the name of the control group in sysfs.This.
+func (p *Subject) groupName() string { return strings.TrimPrefix(p.Group, "/") }
 
 // threads calls visit for each thread of each process, until it returns an error.
 func (p *Subject) threads(visit func(of *process, tid int) error) error {
@@ -236,21 +253,56 @@ func (of *process) tids() (tids []int, err error) {
 	return tids, err
 }
 
-// CPUSeconds returns the CPU time of the program: of a control group that counts it, also that of processes that have ended.
-func (p *Subject) CPUSeconds() (seconds float64, err error) {
+// CPUs returns the CPUs that the threads of a program may use; none: they are not known.
+func (p *Subject) CPUs() (cpus cpuset.Set) {
+	_ = p.threads(func(_ *process, tid int) error {
+		mask, err := linux.GetAffinity(tid)
+		if err == nil {
+			cpus = cpus.Union(mask)
+		}
+		return nil
+	})
+	return cpus
+}
+
+// Used is the CPU time of a program until a moment, in seconds: of each of its processes, or of its control group.
+type Used map[started]float64
+
+// started identifies a process: another one that gets its PID later has another start.
+type started struct {
+	pid   int
+	start uint64
+}
+
+// Used returns the CPU time of the processes that the last call of Processes has found: of a control group that counts it, also that of
+// processes that have ended.
+func (p *Subject) Used() (Used, error) {
 	if p.Group != "" {
-		if seconds, err = cgroup.CPUSeconds(sysfs.This(), strings.TrimPrefix(p.Group, "/")); err == nil {
-			return seconds, nil
+		seconds, err := cgroup.CPUSeconds(sysfs.This(), p.groupName())
+		if err == nil || len(p.processes) == 0 {
+			return Used{{}: seconds}, err
 		}
 	}
-	for pid := range p.processes {
+	all := Used{}
+	for pid, of := range p.processes {
 		used, err := linux.ProcessCPUTime(pid)
 		if err != nil && !linux.Gone(err) {
-			return 0, err
+			return nil, err
 		}
-		seconds += used.Seconds()
+		if err == nil {
+			all[started{pid, of.start}] = used.Seconds()
+		}
 	}
-	return seconds, nil
+	return all, nil
+}
+
+// Since returns the CPU time since another moment; nil: since the processes began. That of a process that has ended meanwhile is lost,
+// and that of a new process counts as a whole.
+func (u Used) Since(before Used) (seconds float64) {
+	for p, now := range u {
+		seconds += max(0, now-before[p])
+	}
+	return seconds
 }
 
 // Turns is what the threads of a program that live had of CPUs.

@@ -160,6 +160,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A process with the PID of another one counts as a whole, as does a new one; one that has ended is lost. A process with another start is
+// not the program.
+func TestUsed(t *testing.T) {
+	before := Used{{1, 10}: 5, {2, 20}: 1}
+	assert.InDelta(t, 2.5+0.25, Used{{1, 10}: 7.5, {3, 30}: 0.25}.Since(before), 1e-9)
+	assert.InDelta(t, 2, Used{{1, 11}: 2}.Since(before), 1e-9)
+	_, err := Find(Who{PID: os.Getpid(), Start: 1})
+	require.ErrorIs(t, err, ErrEnded)
+}
+
 // A process lives as long as one of its threads does, although its first one has ended.
 func TestFirstThreadEnded(t *testing.T) {
 	one, _ := twoOf(t)

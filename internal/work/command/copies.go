@@ -109,7 +109,7 @@ func (c Cell) requested() string {
 
 // scale resolves several numbers of copies: a cell for each.
 func (f *flags) scale(m experiment.Machine, counts []int) (r experiment.Resolution[Cell], err error) {
-	server, err := f.Serving.Find(m)
+	used, err := f.serving.Find(m)
 	if err != nil {
 		return r, err
 	}
@@ -118,7 +118,7 @@ func (f *flags) scale(m experiment.Machine, counts []int) (r experiment.Resoluti
 		if err != nil {
 			return r, err
 		}
-		cell := f.cell(m, p, n, nil, server)
+		cell := f.cell(m, p, n, nil, used)
 		cell.Name, cell.Flags = fmt.Sprintf("--copies %d", n), map[string]string{"copies": strconv.Itoa(n)}
 		r.Cells = append(r.Cells, cell)
 	}

@@ -12,6 +12,7 @@ import (
 	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
 	"gorun/internal/sample/printed"
+	"gorun/internal/sample/server"
 	"gorun/internal/start/launch"
 )
 
@@ -78,5 +79,5 @@ type Cell struct {
 	Migrations bool                // count moves between CPUs
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
-	Server   *Server           `json:",omitempty"` // nil: the command uses none
+	Server   *server.Server    `json:",omitempty"` // nil: the command uses none
 }

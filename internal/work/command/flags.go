@@ -20,6 +20,7 @@ import (
 	"gorun/internal/place/named"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/printed"
+	"gorun/internal/sample/server"
 	"gorun/internal/show/apply"
 	"gorun/internal/start/launch"
 )
@@ -28,7 +29,7 @@ import (
 type flags struct {
 	experiment.Placing
 	experiment.Metrics
-	Serving
+	serving    server.Flags
 	timeout    time.Duration
 	stat       bool
 	placements string
@@ -77,7 +78,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
-	f.Serving.Register(set, "the server that the command uses")
+	f.serving.Register(set, "the server that the command uses")
 	set.Group("Command")
 	set.Rare("bind", "prepare", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
 	set.On("device", (*topology.Machine).CompleteDevices)
@@ -152,7 +153,7 @@ func (f *flags) Validate() error {
 	case f.Metric == "" && f.Better != "":
 		return hint.Usagef("--better needs --metric")
 	}
-	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.Serving.Validate(), f.split(), f.parseMetrics())
+	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.serving.Validate(), f.split(), f.parseMetrics())
 }
 
 // parseMetrics reads --metric and --better.
@@ -196,11 +197,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	server, err := f.Serving.Find(m)
+	used, err := f.serving.Find(m)
 	if err != nil {
 		return r, err
 	}
-	r.Cells = []experiment.Cell[Cell]{f.cell(m, p, copies, request, server)}
+	r.Cells = []experiment.Cell[Cell]{f.cell(m, p, copies, request, used)}
 	r.Placement = r.Cells[0].Do.requested()
 	if request != nil {
 		r.Placement += ", others moved off"
@@ -224,7 +225,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Compared = f.compared()
 	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.Metric == ""
-	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && server == nil &&
+	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && used == nil &&
 		counts == nil
 	if r.Silent && f.timeout == 0 && plain {
 		r.Exec = func(environ []string) error { return launch.Exec(p.Setting, f.argv, environ) }
@@ -233,14 +234,14 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 }
 
 // cell returns the cell of a placement; with n = 0 copies the command runs alone.
-func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *dedicate.Request, server *Server) experiment.Cell[Cell] {
+func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *dedicate.Request, used *server.Server) experiment.Cell[Cell] {
 	lines := apply.Lines(p, nil)
 	return experiment.Cell[Cell]{
 		Do: Cell{
 			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: p.Setting,
 			Copies: p.Each(n), Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
-			Dedicate:   request, Server: server,
+			Dedicate:   request, Server: used,
 		},
 		Row: experiment.Row{
 			Lines: &lines, Chosen: p.Chosen, CPUs: m.CellCPUs(p.Setting),
@@ -258,7 +259,7 @@ func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resoluti
 		return r, hint.With(fmt.Errorf("nothing to compare: CPUs %s allow only one placement, %s", m.CPUs, placements[0].Name),
 			"give more CPUs, or compare other settings by gorun matrix exec")
 	}
-	server, err := f.Serving.Find(m)
+	used, err := f.serving.Find(m)
 	if err != nil {
 		return r, err
 	}
@@ -266,7 +267,7 @@ func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resoluti
 		if p, err = f.PlacedIn(m, p); err != nil {
 			return r, err
 		}
-		cell := f.cell(m, p, copies, nil, server)
+		cell := f.cell(m, p, copies, nil, used)
 		cell.Name, cell.Flags = "--placement "+p.Name, map[string]string{"placement": p.Name}
 		r.Cells = append(r.Cells, cell)
 	}

@@ -10,6 +10,7 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
 	"gorun/internal/files/output"
+	"gorun/internal/kernel/cpuset"
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
@@ -40,18 +41,39 @@ type sampler struct {
 
 // Sample runs the command of a cell.
 func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	if c.Server != nil {
-		return s.sampleWith(ctx, c)
+	if c.Server == nil {
+		return s.sampleAlone(ctx, c)
 	}
-	return s.sampleAlone(ctx, c)
+	sample, seconds, err := c.Server.Watch(s.apart, func() (result.Sample, error) { return s.sampleAlone(ctx, c) })
+	if v, ok := result.Typed[Figures](&sample); ok && seconds != nil {
+		v.ServerSeconds = seconds // the figures are still this sampler's own
+	}
+	return sample, err
 }
 
-// sampleAlone takes a sample of a cell, on a CPU of its own if the cell has one.
+// sampleAlone takes a sample of a cell without a look at its server, on a CPU of its own if the cell has one.
 func (s *sampler) sampleAlone(ctx context.Context, c Cell) (result.Sample, error) {
 	if c.Dedicate != nil {
 		return s.sampleDedicated(ctx, c)
 	}
 	return s.measure(ctx, c)
+}
+
+// place finds out which CPUs the server of the cells may use.
+func (s *sampler) place() (warnings []result.Warning) {
+	i := slices.IndexFunc(s.cells, func(c Cell) bool { return c.Server != nil })
+	if i < 0 {
+		return nil
+	}
+	var run cpuset.Set
+	for _, c := range s.cells {
+		if c.Setting.CPUs.Empty() && c.Server != nil {
+			run = run.Union(c.Server.Among)
+		}
+		run = run.Union(c.Setting.CPUs)
+	}
+	s.apart, warnings = s.cells[i].Server.Place(run)
+	return warnings
 }
 
 // Vary implements experiment.Varied.

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
+	"gorun/internal/show/apply"
 	"gorun/internal/show/view"
 	"gorun/internal/stats"
 )
@@ -31,19 +31,11 @@ type step struct {
 
 // steps returns the numbers of copies that a run compares, ascending, and that of the baseline; false if it compares something else.
 func steps(run *result.Run) (steps []step, base step, ok bool) {
-	if run.Matrix == nil || len(run.Cells) < 2 {
+	if !apply.OfCopies(run) {
 		return nil, base, false
 	}
-	others := func(c result.Cell) map[string]string {
-		flags := maps.Clone(c.Flags)
-		delete(flags, "copies")
-		return flags
-	}
 	for i, c := range run.Cells {
-		n, err := strconv.Atoi(c.Flags["copies"])
-		if err != nil || !maps.Equal(others(c), others(run.Cells[0])) {
-			return nil, base, false
-		}
+		n, _ := strconv.Atoi(c.Flags["copies"]) // a number, as in all of them
 		samples := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
 			return s.Slot == nil || s.Cell != i || !s.Good()
 		})

@@ -2,8 +2,10 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"gorun/internal/base/shell"
 	"gorun/internal/experiment"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -14,7 +16,7 @@ import (
 // shown is how runs of `gorun exec` are shown.
 var shown = experiment.View{
 	Tables: tables, Plan: planTables,
-	Answer: answer, Placed: userCommand, Recommended: Recommended,
+	Answer: answer, Placed: userCommand, Recommends: true,
 	Derived: failures, Found: "How often the commands failed",
 }
 
@@ -34,21 +36,46 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 	if steps, base, ok := steps(run); ok {
 		return append(tables, scalingTable(steps, base))
 	}
-	return append(tables, Ways(run)...)
+	return append(tables, apply.BestTables(run)...)
 }
 
-// Ways are the ways to have the best placement of a run, if one is proven better than the baseline.
-func Ways(run *result.Run) []table.Table {
-	if run.Matrix == nil {
+// userCommand returns the user's command that the cells of a run place.
+func userCommand(run *result.Run) string {
+	if len(run.Cells) == 0 || run.Cells[0].Lines == nil {
+		return ""
+	}
+	cell := run.Cells[0]
+	i := slices.Index(cell.Command, "--")
+	if i < 0 {
+		return ""
+	}
+	return shell.Join(cell.Command[i+1:])
+}
+
+// answer recommends a placement, if placements of a command are compared, and says which commands failed more often than others.
+func answer(run *result.Run, _ view.Options) []view.Statement {
+	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
 	}
-	use, baseline, found := best(run)
-	if !found || use == baseline {
+	if steps, base, ok := steps(run); ok {
+		return append(scaling(steps, base), view.Verdicts(run)...)
+	}
+	best, found := apply.BestOf(run)
+	if !found && len(run.Findings) == 0 {
 		return nil
 	}
-	ways := apply.Table(run.Cells[use].Lines)
-	ways.Title = "To have " + view.CellNames(run)[use]
-	return []table.Table{ways}
+	verdicts := view.Verdicts(run)
+	for _, finding := range run.Findings {
+		verdicts = append(verdicts, view.Statement{Text: finding.Message})
+	}
+	judged := func(c result.Cell) bool { return c.Verdict != nil && c.Verdict.Rounds > 0 }
+	if !found || run.Matrix.Best != nil || !slices.ContainsFunc(run.Cells, judged) || !best.Proven() && apply.Placed(run.Cells[best.Cell]) {
+		return verdicts
+	}
+	if best.Proven() && len(run.Cells) == 2 {
+		verdicts = verdicts[1:]
+	}
+	return append([]view.Statement{{Text: best.String()}}, verdicts...)
 }
 
 // dedicatedTable has what was moved off a CPU that a command had to itself, or would be, and what was left there.

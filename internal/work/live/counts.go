@@ -10,7 +10,7 @@ import (
 // counts is what the kernel had counted of a program at a moment.
 type counts struct {
 	at         float64 // seconds
-	cpu        float64
+	cpu        subject.Used
 	waited     float64
 	turns      float64
 	migrations *float64
@@ -22,7 +22,7 @@ const countShare = 0.005
 
 // count reads the counts of the program, thread by thread, outside of the block. Of many threads it reads fewer.
 func (s *sampler) count() (c counts) {
-	c.cpu, _ = s.program.CPUSeconds() // 0: it has ended, which the block shows
+	c.cpu, _ = s.program.Used() // 0: it has ended, which the block shows
 	c.at = linux.Monotonic().Seconds()
 	if s.uncounted > 1 {
 		return c
@@ -44,7 +44,7 @@ func (c counts) since(b counts, to *Figures) {
 		return
 	}
 	rate := func(from, to float64) *float64 { return new(max(0, to-from) / seconds) } // threads that have ended lose what they had
-	to.CPU = rate(b.cpu, c.cpu)
+	to.CPU = new(c.cpu.Since(b.cpu) / seconds)
 	if b.known && c.known {
 		to.RunQueue, to.Turns = rate(b.waited, c.waited), rate(b.turns, c.turns)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +23,11 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
+	"gorun/internal/kernel/cgroup/cgrouptest"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
+	"gorun/internal/kernel/sysfs"
+	"gorun/internal/machine/topology"
 	"gorun/internal/place/named"
 	"gorun/internal/place/placement"
 	"gorun/internal/place/subject"
@@ -422,6 +427,39 @@ func TestJudgedSeries(t *testing.T) {
 		}
 		endpoint.Close()
 		server.Close()
+	}
+}
+
+// A program in a control group may have a server in another one, but not in its own.
+func TestServerOfGroup(t *testing.T) {
+	machine, err := topology.ReadThis(sysfs.This(), func() (cpuset.Set, error) { return linux.GetAffinity(0) })
+	require.NoError(t, err)
+	group := cgrouptest.Counted(t)
+	other := group + "-server"
+	require.NoError(t, os.Mkdir(other, 0o755))
+	t.Cleanup(func() { assert.NoError(t, os.Remove(other)) })
+	program := exec.Command("sleep", "100")
+	require.NoError(t, program.Start())
+	t.Cleanup(func() {
+		_ = program.Process.Kill()
+		_ = program.Wait()
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(program.Process.Pid)), 0))
+	for server, says := range map[string]string{other: "", group: "--with-cgroup " + group + ": it is the program itself"} {
+		source := &Source{}
+		set := experiment.NewFlagSet("live")
+		source.Register(set)
+		require.NoError(t, set.Parse([]string{"--cgroup", group, "--with-cgroup", server, "--metric", "process:cpu"}))
+		_, err := source.Open(t.Context(), experiment.Opening{
+			Environment: experiment.Environment{Machine: machine},
+			Values:      func(flag string) []string { return map[string][]string{"nice": {"0", "5"}}[flag] },
+		})
+		if says == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, says)
+		}
+		require.NoError(t, source.Close())
 	}
 }
 

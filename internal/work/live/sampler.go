@@ -264,7 +264,8 @@ func (s *sampler) sample(ctx context.Context, c Cell) (sample result.Sample, err
 
 // used returns the CPU time of the program, of the load and of gorun's other processes, which are no other programs.
 func (s *sampler) used() float64 {
-	seconds, _ := s.program.CPUSeconds() // 0: it has ended
+	program, _ := s.program.Used() // none: it has ended
+	seconds := program.Since(nil)
 	pids, _ := linux.Descendants()
 	for _, pid := range pids {
 		if t, err := linux.ProcessCPUTime(pid); err == nil {

@@ -22,7 +22,7 @@ import (
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/printed"
-	"gorun/internal/work/command"
+	"gorun/internal/sample/server"
 )
 
 // Source finds the program and has what is the same for all cells. Its settings are those that --vary and the flags of a cell list.
@@ -45,8 +45,8 @@ type Source struct {
 	block, washout time.Duration
 	given          struct{ block, washout func() bool }
 
-	serving command.Serving
-	server  *command.Server // nil: there is none
+	serving server.Flags
+	server  *server.Server // nil: there is none
 
 	loadArgv []string
 	metrics  []metric
@@ -117,8 +117,8 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	if s.server, err = s.serving.Find(experiment.Machine{CPUs: o.Machine.Allowed(), Root: os.DirFS("/"), Live: true}); err != nil {
 		return f, err
 	}
-	if s.server != nil && s.pid == s.server.PID {
-		return f, hint.Flag("with-pid", strconv.Itoa(s.pid), errors.New("it is the program itself"))
+	if who := s.found.Who; s.server != nil && s.server.PID == who.PID && s.server.Group == who.Group {
+		return f, s.serving.Refuse(errors.New("it is the program itself"))
 	}
 	f.Common["program"] = fmt.Sprintf("%s, %v", s.found.Name, s.found.Who)
 	f.Plan = s.plan

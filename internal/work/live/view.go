@@ -8,16 +8,16 @@ import (
 	"gorun/internal/place/named"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
+	"gorun/internal/show/apply"
 	"gorun/internal/show/view"
-	"gorun/internal/work/command"
 )
 
 // shown is how runs of `gorun live` are shown.
 var shown = experiment.View{
 	Tables: func(run *result.Run, shape view.Shape) []table.Table {
-		return append(shape.Tables(run), command.Ways(run)...)
+		return append(shape.Tables(run), apply.BestTables(run)...)
 	},
-	Plan: planTables, Own: true, Recommended: command.Recommended,
+	Plan: planTables, Own: true, Recommends: true,
 	Placed: func(*result.Run) string { return "" }, // it runs already
 }
 
