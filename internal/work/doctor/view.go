@@ -76,7 +76,7 @@ func (r *Report) tables() (tables []table.Table) {
 
 // Page implements document.Document: the answer, then the conditions.
 func (r *Report) Page(bool) (view.Page, error) {
-	return view.Page{Answer: r.answer(), Tables: r.tables(), Warnings: view.Warnings(r.Warnings), Inline: true}, nil
+	return view.Page{Answer: r.answer(), Tables: r.tables(), Warnings: view.Warnings(r.Warnings)}, nil
 }
 
 // Brief implements document.Summarised.

@@ -18,7 +18,7 @@ func (h *Hosts) Question() string { return "On which hosts does a placement help
 
 // Page implements document.Document. The warnings name the runs that do not count, or not in full.
 func (h *Hosts) Page(bool) (view.Page, error) {
-	return view.Page{Answer: h.answer(), Tables: h.tables(), Warnings: view.Warnings(h.Warned), Inline: true}, nil
+	return view.Page{Answer: h.answer(), Tables: h.tables(), Warnings: view.Warnings(h.Warned)}, nil
 }
 
 // Brief implements document.Summarised.

@@ -21,7 +21,7 @@ func (j *Judgement) Question() string { return "Which nodes are slow?" }
 
 // Page implements document.Document.
 func (j *Judgement) Page(bool) (view.Page, error) {
-	return view.Page{Answer: j.answer(), Tables: j.tables(), Warnings: view.Warnings(j.Warnings), Inline: true}, nil
+	return view.Page{Answer: j.answer(), Tables: j.tables(), Warnings: view.Warnings(j.Warnings)}, nil
 }
 
 // Brief implements document.Summarised.
