@@ -63,18 +63,15 @@ func (s *Standing) isRate() bool { return s.Better == result.Higher }
 
 // slower says by how much the node is slower: "5.1% slower" or "2.31 × as long" of a time, "4.9% less" or "0.43 × as much" of a rate.
 func (s *Standing) slower() string {
+	ratio, worse, word := s.Ratio, units.Plus, " slower"
 	if s.isRate() {
-		text := units.Changes{Step: 0.001, Amount: true}.Ratio(1 / s.Ratio)
-		if percent, is := strings.CutPrefix(text, "−"); is {
-			return percent + " less"
-		}
-		return text
+		ratio, worse, word = 1/s.Ratio, units.Minus, " less"
 	}
-	text := units.Changes{Step: 0.001}.Ratio(s.Ratio)
-	if percent, is := strings.CutPrefix(text, "+"); is {
-		return percent + " slower"
+	sign, text := units.Changes{Step: 0.001, Amount: s.isRate()}.Parts(ratio)
+	if sign == worse {
+		return text + word
 	}
-	return text
+	return sign + text
 }
 
 // words say in what the node is slower, and by how much.
