@@ -96,7 +96,7 @@ func (r Run) Page(verbose bool) (view.Page, error) {
 		page.Above = append(page.Above, func(opts term.Options) string { return of.Drawn(r.Run, options, opts) })
 	}
 	if !verbose {
-		page.Answer, page.Tables = shortened(r.Run, page.Answer, page.Tables)
+		shorten(&page, r.Samples)
 	}
 	return page, nil
 }
@@ -121,26 +121,21 @@ func (r Run) page(options view.Options, verbose bool) view.Page {
 	}
 }
 
-// shortened leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
+// shorten leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
 // are.
-func shortened(run *result.Run, answer []view.Statement, tables []table.Table) ([]view.Statement, []table.Table) {
-	doubts := view.Doubtful(run.Samples)
-	says := func(s view.Statement) bool { return strings.Contains(s.Text, doubts) }
+func shorten(page *view.Page, samples []result.Sample) {
+	if view.Doubtful(samples) != "" && !slices.ContainsFunc(page.Answer, func(s view.Statement) bool { return s.Doubts }) {
+		return
+	}
+	at := slices.IndexFunc(page.Tables, func(t table.Table) bool { return t.Name == view.QualityTable })
 	var more []string
-	if others := len(view.Reasons(run.Samples, result.Invalid)) + len(view.Reasons(run.Samples, result.Suspect)) - 1; others > 0 {
+	if others := len(view.Reasons(samples, result.Invalid)) + len(view.Reasons(samples, result.Suspect)) - 1; others > 0 {
 		more = []string{"--verbose shows " + units.Things(others, "more reason")}
 	}
-	left := slices.DeleteFunc(tables, func(t table.Table) bool {
-		spare := t.Name == view.QualityTable && slices.ContainsFunc(answer, says)
-		if spare {
-			more = append(more, t.Notes...)
-		}
-		return spare
-	})
-	if len(left) < len(tables) && len(more) > 0 {
-		answer = append(answer, view.Statement{Text: strings.Join(more, "; ")})
+	if more = append(more, page.Tables[at].Notes...); len(more) > 0 {
+		page.Answer = append(page.Answer, view.Statement{Text: strings.Join(more, "; ")})
 	}
-	return answer, left
+	page.Tables = slices.Delete(page.Tables, at, at+1)
 }
 
 // interrupted tells that there could be more.
@@ -372,9 +367,7 @@ func (v Views) FindingsTitle(run *result.Run) string {
 func (v Views) Findings(run *result.Run) []result.Finding {
 	answer := v.Answer(run)
 	return slices.DeleteFunc(slices.Clone(run.Findings), func(f result.Finding) bool {
-		return slices.ContainsFunc(answer, func(s view.Statement) bool {
-			return strings.EqualFold(strings.TrimSuffix(s.Text, "."), strings.TrimSuffix(f.Message, "."))
-		})
+		return slices.ContainsFunc(answer, func(s view.Statement) bool { return s.Finding == f.Message })
 	})
 }
 

@@ -65,10 +65,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 		return nil
 	}
 	names := view.CellNames(run)
-	verdicts := view.Verdicts(run)
-	for _, finding := range run.Findings {
-		verdicts = append(verdicts, view.Statement{Text: finding.Message})
-	}
+	verdicts := append(view.Verdicts(run), view.Found(run.Findings)...)
 	judged := func(c result.Cell) bool { return c.Verdict != nil && c.Verdict.Rounds > 0 }
 	switch {
 	case !found, !slices.ContainsFunc(run.Cells, judged), use == baseline && placed(run.Cells[baseline]):

@@ -62,10 +62,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 			Text: "Too few samples to compare: gorun matrix contend " + all[0].axes + " compares them.",
 		})
 	}
-	if doubts := view.Doubtful(run.Samples); doubts != "" {
-		statements = append(statements, view.Statement{Text: doubts, Apart: true})
-	}
-	return statements
+	return append(statements, view.Doubts(run.Samples)...)
 }
 
 // byOperation returns the rows with a good sample, by what they do.

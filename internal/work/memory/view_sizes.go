@@ -61,10 +61,7 @@ func bySize(run *result.Run, all []series, sizes []uint64) []view.Statement {
 		return nil
 	}
 	statements := []view.Statement{{Text: "An access takes " + strings.Join(parts, "; ") + "."}}
-	if doubtful := view.Doubtful(run.Samples); doubtful != "" {
-		statements = append(statements, view.Statement{Text: doubtful})
-	}
-	return statements
+	return append(statements, view.Doubts(run.Samples)...)
 }
 
 // accessTime is the median time of an access, and the range of its samples.

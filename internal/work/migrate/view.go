@@ -124,5 +124,5 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	verdicts := view.Verdicts(run)
 	first := verdicts[0].Text
 	verdicts[0].Text = "By the time of an access, " + strings.ToLower(first[:1]) + first[1:]
-	return append([]view.Statement{{Text: "A" + words[1:] + "."}}, verdicts...)
+	return append([]view.Statement{{Text: "A" + words[1:] + ".", Finding: words}}, verdicts...)
 }
