@@ -12,11 +12,11 @@ import (
 // View defines how runs of an experiment are shown, where that does not follow from its columns. The zero View suffices.
 type View struct {
 	// Answer says what a run found: the answer first, then what supports it. nil: as view.Shape.Answer says it.
-	Answer func(run *result.Run, spec view.Options) []view.Statement
+	Answer func(run *result.Run) []view.Statement
 	// Tables returns the tables of a run. nil: those of the shape that follows from the columns.
 	Tables func(run *result.Run, shape view.Shape) []table.Table
 	// Drawn is shown above the tables of a terminal: a map, or the layout of a reference. nil: nothing is.
-	Drawn    func(run *result.Run, spec view.Options, opts term.Options) string
+	Drawn    func(run *result.Run, opts term.Options) string
 	Rows     []string // columns that tell samples apart in a run without cells
 	Options  []string // options that are shown with a result, and first in a plan
 	Plan     func(plan *result.Plan) []table.Table

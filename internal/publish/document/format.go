@@ -102,21 +102,13 @@ func Show(w io.Writer, d Document, name string, opts term.Options) error {
 }
 
 func writeText(w io.Writer, d Document, opts term.Options) error {
-	page, err := d.Page(opts.Verbose)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, page.Text(opts))
+	_, err := io.WriteString(w, d.Page(opts.Verbose).Text(opts))
 	return err
 }
 
 // writeMarkdown writes GitHub Flavored Markdown.
 func writeMarkdown(w io.Writer, d Summarised, _ term.Options) error {
-	page, err := d.Brief()
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, page.Markdown())
+	_, err := io.WriteString(w, d.Brief().Markdown())
 	return err
 }
 
@@ -125,11 +117,7 @@ func writeBenchmarks(w io.Writer, d Benchmarked, _ term.Options) error {
 }
 
 func writeHTML(w io.Writer, d Drawn, _ term.Options) error {
-	shown, err := d.Page(false)
-	if err != nil {
-		return err
-	}
-	return page.Write(w, d.Question(), shown, d.Drawings())
+	return page.Write(w, d.Question(), d.Page(false), d.Drawings())
 }
 
 func writeMetrics(w io.Writer, d Metered, _ term.Options) error {
@@ -140,10 +128,6 @@ func writeMetrics(w io.Writer, d Metered, _ term.Options) error {
 // none.
 func drainBy(line func(Drain) string) func(io.Writer, Draining, term.Options) error {
 	return func(w io.Writer, d Draining, _ term.Options) error {
-		page, err := d.Page(false)
-		if err != nil {
-			return err
-		}
 		var lines strings.Builder
 		nodes, comments := d.Drains()
 		for _, node := range nodes {
@@ -152,13 +136,13 @@ func drainBy(line func(Drain) string) func(io.Writer, Draining, term.Options) er
 		if len(nodes)+len(comments) == 0 {
 			comments = []string{"no node is named"}
 		}
-		for _, warning := range page.Warnings {
+		for _, warning := range d.Page(false).Warnings {
 			comments = append(comments, "warning: "+warning.Message)
 		}
 		for _, comment := range comments {
 			lines.WriteString("# " + comment + "\n")
 		}
-		_, err = io.WriteString(w, lines.String())
+		_, err := io.WriteString(w, lines.String())
 		return err
 	}
 }

@@ -97,10 +97,7 @@ func (v Views) writeBenchUnits(out *benchfmt.Writer, run *result.Run) error {
 }
 
 func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
-	options, err := view.OptionsOf(run.Spec)
-	if err != nil {
-		return err
-	}
+	options := view.OptionsOf(run.Spec)
 	samples, columns := v.parts(run)
 	columns = columns.Keyed(samples)
 	for i := range samples {

@@ -18,14 +18,14 @@ import (
 type Comparison struct{ *result.Comparison }
 
 // Page implements document.Document.
-func (c Comparison) Page(verbose bool) (view.Page, error) {
+func (c Comparison) Page(verbose bool) view.Page {
 	of := c.Comparison
 	return view.Page{
 		Answer:   comparisonAnswer(of),
 		Copied:   func(opts term.Options) string { return inTurn(of, opts) },
 		Tables:   []table.Table{comparedTable(of, verbose), unmatchedTable(of), differencesTable(of), originsTable(of)},
 		Warnings: result.OneEach(slices.DeleteFunc(slices.Clone(of.Warnings), func(w result.Warning) bool { return w.Code == result.FewRuns })),
-	}, nil
+	}
 }
 
 // comparisonAnswer says what B is against A.

@@ -82,40 +82,33 @@ type Run struct {
 func (v Views) Run(run *result.Run) Run { return Run{run, v} }
 
 // Page implements document.Document: what ran, how it went, and what limited it.
-func (r Run) Page(verbose bool) (view.Page, error) {
-	options, err := view.OptionsOf(r.Spec)
-	if err != nil {
-		return view.Page{}, err
-	}
-	page := r.page(options, verbose)
+func (r Run) Page(verbose bool) view.Page {
+	page := r.page(verbose)
 	x, of := r.views.find(r.Experiment)
 	if slices.ContainsFunc(x.Tables(r.Run, verbose), func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
 		page.Above = append(page.Above, func(opts term.Options) string { return view.NextBlock(r.Run, x.Resumes(r.Run), opts) })
 	}
 	if of.Drawn != nil {
-		page.Above = append(page.Above, func(opts term.Options) string { return of.Drawn(r.Run, options, opts) })
+		page.Above = append(page.Above, func(opts term.Options) string { return of.Drawn(r.Run, opts) })
 	}
 	if !verbose {
 		shorten(&page, r.Samples)
 	}
-	return page, nil
+	return page
 }
 
 // Brief implements document.Summarised.
-func (r Run) Brief() (view.Page, error) {
-	options, err := view.OptionsOf(r.Spec)
-	return r.page(options, false), err
-}
+func (r Run) Brief() view.Page { return r.page(false) }
 
 // page has what all readers want: the run's answer, its tables, how good its samples are, how they were taken, and the warnings.
-func (r Run) page(options view.Options, verbose bool) view.Page {
+func (r Run) page(verbose bool) view.Page {
 	return view.Page{
 		Answer: r.views.Answer(r.Run),
 		Tables: append(r.views.Tables(r.Run, verbose), view.Quality(r.Run, verbose)...),
 		Below: []view.Text{
 			func(opts term.Options) string { return interrupted(r.Run, opts) },
 			func(opts term.Options) string { return r.views.findingsBlock(r.Run, opts) },
-			func(opts term.Options) string { return term.Dimmed(r.views.howBlock(r.Run, options, opts), opts) },
+			func(opts term.Options) string { return term.Dimmed(r.views.howBlock(r.Run, opts), opts) },
 		},
 		Warnings: result.OneEach(r.Warnings),
 	}
@@ -149,10 +142,9 @@ func interrupted(run *result.Run, opts term.Options) string {
 
 // Answer returns the findings of a run, the answer first.
 func (v Views) Answer(run *result.Run) []view.Statement {
-	of := v.Of(run.Experiment)
 	var statements []view.Statement
-	if options, err := view.OptionsOf(run.Spec); err == nil && of.Answer != nil {
-		statements = of.Answer(run, options)
+	if of := v.Of(run.Experiment); of.Answer != nil {
+		statements = of.Answer(run)
 	}
 	if len(statements) == 0 {
 		statements = v.Shape(run).Answer(run)
@@ -170,7 +162,7 @@ func gateStatement(gate *result.Gate) []view.Statement {
 
 // howBlock says what ran, with what options, how often and where. Options that the experiment does not count among the first, the
 // rules of the verdicts and the warm-ups are for opts.Verbose.
-func (v Views) howBlock(run *result.Run, options view.Options, opts term.Options) string {
+func (v Views) howBlock(run *result.Run, opts term.Options) string {
 	width := opts.Columns()
 	words := slices.DeleteFunc(slices.Clone(run.Command), func(word string) bool {
 		return !opts.Verbose && strings.HasPrefix(word, "--seed=")
@@ -179,7 +171,7 @@ func (v Views) howBlock(run *result.Run, options view.Options, opts term.Options
 		words = []string{run.Experiment}
 	}
 	block := term.Flow(strings.Fields(shell.Join(append([]string{"gorun"}, words...))), " ", "    ", width)
-	for _, parts := range [][]string{v.optionParts(run, options, opts.Verbose), scheduleParts(run, opts.Verbose)} {
+	for _, parts := range [][]string{v.optionParts(run, opts.Verbose), scheduleParts(run, opts.Verbose)} {
 		block += flowed(parts, width)
 	}
 	if placed := placementText(run.Samples, opts); placed != "" {
@@ -200,7 +192,7 @@ func flowed(parts []string, width int) string {
 }
 
 // optionParts are the options that all cells have in common.
-func (v Views) optionParts(run *result.Run, options view.Options, verbose bool) (parts []string) {
+func (v Views) optionParts(run *result.Run, verbose bool) (parts []string) {
 	if len(run.Cells) > 1 {
 		flags, differ := view.CellFlags(run.Cells)
 		for _, flag := range flags {
@@ -212,7 +204,7 @@ func (v Views) optionParts(run *result.Run, options view.Options, verbose bool) 
 			return parts
 		}
 	}
-	first := v.Of(run.Experiment).Options
+	options, first := view.OptionsOf(run.Spec), v.Of(run.Experiment).Options
 	for _, name := range options.Names(first...) {
 		if (verbose || first == nil || slices.Contains(first, name)) && name != "cpus" && name != "command" {
 			parts = append(parts, view.Option(name, options.Text(name)))
@@ -348,11 +340,8 @@ func hostParts(run *result.Run) []string {
 	if model := chart.CPUModel(*host); model != "" {
 		parts = append(parts, model)
 	}
-	cpus, share := fmt.Sprintf("%d CPUs", host.CPUs), host.Allowed
-	if options, err := view.OptionsOf(run.Spec); err == nil {
-		share = cmp.Or(options.Text("cpus"), share)
-	}
-	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {
+	cpus := fmt.Sprintf("%d CPUs", host.CPUs)
+	if used, err := cpuset.Parse(cmp.Or(view.OptionsOf(run.Spec).Text("cpus"), host.Allowed)); err == nil && !used.Empty() {
 		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, term.Shorten(used.String(), 24))
 	}
 	return append(append(append(parts, cpus), host.Conditions...), strings.TrimSpace(host.OS+" "+host.Kernel), run.Tool.Go)

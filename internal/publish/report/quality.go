@@ -96,10 +96,7 @@ func environment(in Input) table.Table {
 func options(run *result.Run) table.Table {
 	t := table.Table{Name: "options", Title: "What was asked"}
 	t.Add("option", "value")
-	spec, err := view.OptionsOf(run.Spec)
-	if err != nil {
-		return t
-	}
+	spec := view.OptionsOf(run.Spec)
 	for _, name := range spec.Names() {
 		name, value := strings.ReplaceAll(name, "_", " "), spec.Text(name)
 		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(value)}})

@@ -53,7 +53,7 @@ func placed(c result.Cell) bool {
 }
 
 // answer recommends a placement, if placements of a command are compared, and says which commands failed more often than others.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
 	}

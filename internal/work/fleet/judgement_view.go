@@ -20,12 +20,12 @@ import (
 func (j *Judgement) Question() string { return "Which nodes are slow?" }
 
 // Page implements document.Document.
-func (j *Judgement) Page(bool) (view.Page, error) {
-	return view.Page{Answer: j.answer(), Tables: j.tables(), Warnings: view.Warnings(j.Warnings)}, nil
+func (j *Judgement) Page(bool) view.Page {
+	return view.Page{Answer: j.answer(), Tables: j.tables(), Warnings: view.Warnings(j.Warnings)}
 }
 
 // Brief implements document.Summarised.
-func (j *Judgement) Brief() (view.Page, error) { return j.Page(false) }
+func (j *Judgement) Brief() view.Page { return j.Page(false) }
 
 // mostNamed is the number of names in a sentence or a cell of a table.
 const mostNamed = 8

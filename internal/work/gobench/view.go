@@ -98,7 +98,7 @@ func several(all []comparison) bool {
 }
 
 // answer says which benchmarks became slower or faster, and which allocate more or less.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	all := comparisons(run)
 	var claims []view.Claim
 	for _, c := range all {

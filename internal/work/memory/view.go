@@ -76,7 +76,7 @@ func byBandwidth(a, b row) int { return cmp.Compare(a.bandwidth.Median, b.bandwi
 func rate(bytes float64) string { return table.Format(column.BytesPerSecond, bytes) }
 
 // answer says what the fastest row reached, or what load does to the latency. Cells that are judged have verdicts.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	rows := rowsOf(run)
 	if run.Matrix != nil || len(rows) == 0 {
 		return nil
