@@ -85,7 +85,9 @@ func (v Views) Run(run *result.Run) Run { return Run{run, v} }
 func (r Run) Page(verbose bool) view.Page {
 	page := r.page(verbose)
 	x, of := r.views.find(r.Experiment)
-	if slices.ContainsFunc(x.Tables(r.Run, verbose), func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
+	if slices.ContainsFunc(x.Tables(r.Run, verbose), func(t table.Table) bool {
+		return slices.ContainsFunc(t.Columns, table.Column.IsVerdict)
+	}) {
 		page.Above = append(page.Above, func(opts term.Options) string { return view.NextBlock(r.Run, x.Resumes(r.Run), opts) })
 	}
 	if of.Drawn != nil {
