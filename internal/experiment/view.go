@@ -1,6 +1,10 @@
 package experiment
 
 import (
+	"errors"
+	"fmt"
+	"io"
+
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -49,8 +53,38 @@ type Parts struct {
 // Drawing is a figure of a report.
 type Drawing struct {
 	Anchor string // the anchor for links
-	// Draw returns false for a run that it does not apply to.
-	Draw func(run *result.Run) (chart.Drawing, bool)
+	Draw   Draw
+}
+
+// Draw draws a run; false: it does not apply to it.
+type Draw = func(run *result.Run) (chart.Drawing, bool)
+
+// Picture is a drawing of a run in a file.
+type Picture struct {
+	Usage string // of --svg
+	None  error  // why a run has none
+	Draw  []Draw // the first that applies is drawn
+}
+
+// Ratios returns the picture of a matrix, which has the verdicts.
+func Ratios(shape view.Shape) *Picture {
+	return &Picture{None: errors.New("cannot draw the verdicts: no cell has one"), Draw: []Draw{
+		func(run *result.Run) (chart.Drawing, bool) { return chart.RatioForest(run, shape) },
+	}}
+}
+
+// Write writes the picture of a run.
+func (p *Picture) Write(w io.Writer, run *result.Run) error {
+	run = view.Named(term.Clean(run))
+	for _, draw := range p.Draw {
+		if drawn, ok := draw(run); ok {
+			if _, err := io.WriteString(w, drawn.SVG); err != nil {
+				return fmt.Errorf("cannot write the picture as SVG: %w", err)
+			}
+			return nil
+		}
+	}
+	return p.None
 }
 
 // Resumes reports whether the command of a run has --resume. That of a plain run has not: the experiments that have plain runs define
