@@ -59,7 +59,7 @@ func (r Run) Spreadsheet() table.Table {
 		for n, field := range fields {
 			values[n] = table.Text(field)
 		}
-		t.Rows = append(t.Rows, table.Row{Values: values})
+		t.AddRow(values...)
 	}
 	return t
 }

@@ -56,7 +56,7 @@ func (v Views) planOptions(plan *result.Plan) table.Table {
 	t.Add("", "")
 	line := func(name, text string) {
 		if text != "" {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(text)}})
+			t.AddRow(table.Text(name), table.Text(text))
 		}
 	}
 	options := view.OptionsOf(plan.Spec)
@@ -90,7 +90,7 @@ func planCells(plan *result.Plan) table.Table {
 		if cell.Unavailable != "" {
 			command = units.None + " " + cell.Unavailable
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i), table.Text(name), table.Text(command)}})
+		t.AddRow(table.Count(i), table.Text(name), table.Text(command))
 	}
 	var pairs []string
 	for _, c := range plan.Contrasts {
@@ -116,7 +116,7 @@ func planOrder(plan *result.Plan) table.Table {
 				words[n] = "control"
 			}
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Phrases{{Text: strings.Join(words, " ")}}}})
+		t.AddRow(table.Count(i+1), table.Phrases{{Text: strings.Join(words, " ")}})
 	}
 	return t
 }

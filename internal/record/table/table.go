@@ -27,6 +27,9 @@ func (t *Table) Add(titles ...string) {
 	}
 }
 
+// AddRow adds a row that is not about a cell.
+func (t *Table) AddRow(values ...Value) { t.Rows = append(t.Rows, Row{Values: values}) }
+
 // VerdictTitle is the title of the column of verdicts.
 const VerdictTitle = "verdict"
 

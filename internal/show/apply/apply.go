@@ -230,7 +230,7 @@ func Table(l *result.Lines) (t table.Table) {
 	for _, w := range Ways {
 		name := w.Name
 		add := func(line string) {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(line)}})
+			t.AddRow(table.Text(name), table.Text(line))
 			name = ""
 		}
 		for i, group := range all {

@@ -352,14 +352,16 @@ var headings = map[stats.Kind]string{
 
 // found is what was found, without the kind of the verdict.
 func (c Claim) found() string {
-	switch c.Verdict.Kind {
+	switch v := c.Verdict; v.Kind {
 	case stats.Faster, stats.Slower:
-		return c.Verdict.Found()
-	case stats.Mixed:
-		return c.Verdict.String()
+		return v.Found()
+	case stats.Confounded:
+		return v.Undisturbed() + "; " + v.Reason
+	case stats.Invalid:
+		return v.Reason
+	default:
+		return v.String()
 	}
-	_, words, _ := strings.Cut(c.Verdict.String(), ": ")
-	return words
 }
 
 // sentence is a claim by itself.

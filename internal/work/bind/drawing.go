@@ -31,7 +31,7 @@ func Trials(run *result.Run) (chart.Drawing, bool) {
 		for _, ms := range h.At[i] {
 			values = append(values, table.Seconds(ms/1e3))
 		}
-		f.Table.Rows = append(f.Table.Rows, table.Row{Values: values})
+		f.Table.AddRow(values...)
 	}
 	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height, drawn)
 	return f, true

@@ -56,7 +56,7 @@ func dedicatedTable(d *result.Dedicated) table.Table {
 	t := table.Table{Title: fmt.Sprintf("Threads of other programs on CPU %d", d.CPU)}
 	t.Add("", "")
 	add := func(name, text string) {
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Phrases{{Text: text}}}})
+		t.AddRow(table.Text(name), table.Phrases{{Text: text}})
 	}
 	add("moved off", movedWords(d))
 	for _, l := range d.Left {

@@ -36,9 +36,9 @@ func drawCurves(run *result.Run) (chart.Drawing, bool) {
 			time.Points = append(time.Points, chart.Point{X: cpus, Y: ns.Median, Least: ns.Least, Most: ns.Most})
 			rate.Points = append(rate.Points,
 				chart.Point{X: cpus, Y: ops.Median / 1e6, Least: ops.Least / 1e6, Most: ops.Most / 1e6})
-			f.Table.Rows = append(f.Table.Rows, table.Row{Values: []table.Value{
+			f.Table.AddRow(
 				table.Text(c.name), table.Count(row.CPUs), table.Count(len(row.samples)), ns, ops,
-			}})
+			)
 		}
 		perOp.Curves, perSecond.Curves = append(perOp.Curves, time), append(perSecond.Curves, rate)
 		first, last := time.Points[0], time.Points[len(time.Points)-1]

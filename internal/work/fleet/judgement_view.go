@@ -231,7 +231,7 @@ func (j *Judgement) unjudgedTable() table.Table {
 	t.Add("nodes", "")
 	add := func(what string, names []string) {
 		if len(names) > 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(what), table.Phrases{{Text: named(names)}}}})
+			t.AddRow(table.Text(what), table.Phrases{{Text: named(names)}})
 		}
 	}
 	for _, state := range States[1:] {
@@ -278,7 +278,7 @@ func (j *Judgement) visitsTable() table.Table {
 		{v.Disturbed, "measures of these visits were disturbed, still used"},
 	} {
 		if row.n > 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(row.n), table.Phrases{{Text: row.what}}}})
+			t.AddRow(table.Count(row.n), table.Phrases{{Text: row.what}})
 		}
 	}
 	return t
@@ -358,13 +358,13 @@ func (j *Judgement) Spreadsheet() table.Table {
 	t.Add("node", "class", "state", "measure", "figure", "visits", "e", "ratio", "slow")
 	for _, n := range j.Nodes {
 		for _, m := range n.Measures {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+			t.AddRow(
 				table.Text(n.Name), table.Text(n.Class), table.Text(n.State), table.Text(m.Measure), number(m.Figure, ""), table.Count(m.Bets),
 				number(m.E, ""), number(m.Ratio, ""), table.Text(fmt.Sprint(slow[[2]string{n.Name, m.Measure}])),
-			}})
+			)
 		}
 		if len(n.Measures) == 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(n.Name), table.Text(n.Class), table.Text(n.State), nil, nil, nil, nil, nil, nil}})
+			t.AddRow(table.Text(n.Name), table.Text(n.Class), table.Text(n.State), nil, nil, nil, nil, nil, nil)
 		}
 	}
 	return t

@@ -148,7 +148,7 @@ func curve(run *result.Run) (d chart.Drawing, drawn bool) {
 		if r.Pause != nil {
 			pause = table.Text(units.Count(float64(*r.Pause)))
 		}
-		d.Table.Rows = append(d.Table.Rows, table.Row{Values: []table.Value{table.Text(r.Mem), pause, r.bandwidth, ns}})
+		d.Table.AddRow(table.Text(r.Mem), pause, r.bandwidth, ns)
 	}
 	for i := range panel.Curves {
 		points := panel.Curves[i].Points
