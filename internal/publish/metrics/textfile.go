@@ -20,11 +20,11 @@ const textfileEvery = 15 * time.Second
 // the last time, with the run's final figures, and returns the error of that write.
 func (e *Exporter) KeepTextfile(file *output.File) (closing func() error) {
 	labels := prometheus.Labels{}
-	if run := e.collector.info.Run; run != "" {
+	if run := e.info.Run; run != "" {
 		labels[runLabel] = plain(run)
 	}
 	run := prometheus.NewRegistry()
-	prometheus.WrapRegistererWith(labels, run).MustRegister(e.collector)
+	prometheus.WrapRegistererWith(labels, run).MustRegister(e)
 	write := func() error { return file.Write(func(w io.Writer) error { return writeText(w, run) }) }
 	if file.Keeps() {
 		_ = write() // only the last write matters, which closing reports

@@ -40,13 +40,10 @@ func (p Plan) Page(bool) view.Page {
 	return page
 }
 
-// isMatrix reports whether a plan is a matrix's, and not that of one experiment with several cells.
-func isMatrix(plan *result.Plan) bool { return len(plan.Order.First) > 0 }
-
 // planOptions has the options, and what follows from them.
 func (v Views) planOptions(plan *result.Plan) table.Table {
 	name, ran := plan.Experiment, "nothing"
-	if isMatrix(plan) && !v.Of(name).Own {
+	if len(plan.Order.First) > 0 && !v.Of(name).Own { // not one experiment with several cells
 		name = "matrix " + name
 	}
 	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
