@@ -116,7 +116,7 @@ func runCompare(ctx context.Context, o *compareOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.format == "benchfmt" { // benchstat compares
+	if document.For[render.Comparison]().Check(o.format) != nil { // a format of the runs themselves: another program compares them
 		pair := render.Views(views).Pair(sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 		return document.Show(o.env.Stdout, pair, o.format, o.env.Show)
 	}

@@ -1,6 +1,10 @@
 package experiment
 
 import (
+	"errors"
+	"fmt"
+	"io"
+
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -12,11 +16,11 @@ import (
 // View defines how runs of an experiment are shown, where that does not follow from its columns. The zero View suffices.
 type View struct {
 	// Answer says what a run found: the answer first, then what supports it. nil: as view.Shape.Answer says it.
-	Answer func(run *result.Run, spec view.Options) []view.Statement
+	Answer func(run *result.Run) []view.Statement
 	// Tables returns the tables of a run. nil: those of the shape that follows from the columns.
 	Tables func(run *result.Run, shape view.Shape) []table.Table
 	// Drawn is shown above the tables of a terminal: a map, or the layout of a reference. nil: nothing is.
-	Drawn    func(run *result.Run, spec view.Options, opts term.Options) string
+	Drawn    func(run *result.Run, opts term.Options) string
 	Rows     []string // columns that tell samples apart in a run without cells
 	Options  []string // options that are shown with a result, and first in a plan
 	Plan     func(plan *result.Plan) []table.Table
@@ -48,8 +52,38 @@ type Parts struct {
 // Drawing is a figure of a report.
 type Drawing struct {
 	Anchor string // the anchor for links
-	// Draw returns false for a run that it does not apply to.
-	Draw func(run *result.Run) (chart.Drawing, bool)
+	Draw   Draw
+}
+
+// Draw draws a run; false: it does not apply to it.
+type Draw = func(run *result.Run) (chart.Drawing, bool)
+
+// Picture is a drawing of a run in a file.
+type Picture struct {
+	Usage string // of --svg
+	None  error  // why a run has none
+	Draw  []Draw // the first that applies is drawn
+}
+
+// Ratios returns the picture of a matrix, which has the verdicts.
+func Ratios(shape view.Shape) *Picture {
+	return &Picture{None: errors.New("cannot draw the verdicts: no cell has one"), Draw: []Draw{
+		func(run *result.Run) (chart.Drawing, bool) { return chart.RatioForest(run, shape) },
+	}}
+}
+
+// Write writes the picture of a run.
+func (p *Picture) Write(w io.Writer, run *result.Run) error {
+	run = view.Named(term.Clean(run))
+	for _, draw := range p.Draw {
+		if drawn, ok := draw(run); ok {
+			if _, err := io.WriteString(w, drawn.SVG); err != nil {
+				return fmt.Errorf("cannot write the picture as SVG: %w", err)
+			}
+			return nil
+		}
+	}
+	return p.None
 }
 
 // Resumes reports whether the command of a run has --resume. That of a plain run has not: the experiments that have plain runs define

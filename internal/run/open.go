@@ -15,7 +15,6 @@ import (
 	"gorun/internal/publish/metrics"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/take"
-	"gorun/internal/show/chart"
 	"gorun/internal/show/term"
 )
 
@@ -53,11 +52,11 @@ func (d *driver) checkOutputs() error {
 // open opens every output, so that an output that cannot be written is an error before anything is measured, and the
 // sampler.
 func (d *driver) open(ctx context.Context) (err error) {
-	draw := chart.MatrixSVG(d.x.Shape(false))
-	if d.x.Picture != nil && d.kind != matrixRun {
-		draw = d.x.Picture.Draw
+	picture := d.x.Picture
+	if picture == nil || d.kind == matrixRun {
+		picture = experiment.Ratios(d.x.Shape(false))
 	}
-	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
+	if err := d.openExport(ctx, d.options.picture(), picture.Write); err != nil {
 		return err
 	}
 	if err := d.openExports(ctx); err != nil {

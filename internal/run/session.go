@@ -35,7 +35,7 @@ type session struct {
 	begun    bool               // the journal has a header
 	unkept   error              // of the journal, which ends the run
 	server   *metrics.Server
-	textfile *metrics.Textfile
+	textfile func() error   // writes the last metrics; nil: there is no textfile
 	exports  []func() error // write the result into the files that flags name
 	closers  []func() error
 	state    liveState
@@ -87,7 +87,7 @@ func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() r
 		}
 		s.textfile = exporter.KeepTextfile(file)
 		s.onClose(func() error {
-			_ = s.textfile.Close() // finish warns; the error is what ended the run
+			_ = s.textfile() // finish warns; the error is what ended the run
 			return nil
 		})
 	}
@@ -194,7 +194,7 @@ func (s *session) keep(sample result.Sample) bool {
 func (s *session) finish(ctx context.Context, o *Options) error {
 	s.state.end()
 	if s.textfile != nil {
-		if err := s.textfile.Close(); err != nil {
+		if err := s.textfile(); err != nil {
 			s.run.Warnings = append(s.run.Warnings,
 				result.WarningOf("metrics-textfile", "the textfile does not have the last metrics", err))
 		}

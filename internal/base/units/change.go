@@ -16,11 +16,24 @@ type Changes struct {
 
 // Ratio formats one ratio: "+2.0%", or "2.31 × as long" from a factor of 2 on.
 func (c Changes) Ratio(ratio float64) string {
-	if isFactor(ratio, ratio) {
-		return Digits(ratio) + c.times()
-	}
-	return c.percents(ratio, math.Round) + "%"
+	sign, text := c.Parts(ratio)
+	return sign + text
 }
+
+// Parts formats one ratio as Ratio does, and returns the sign apart from what follows it. A factor has none, and neither has no difference.
+func (c Changes) Parts(ratio float64) (sign, text string) {
+	if isFactor(ratio, ratio) {
+		return "", Digits(ratio) + c.times()
+	}
+	sign, text = c.signed(ratio, math.Round)
+	return sign, text + "%"
+}
+
+// The signs of differences.
+const (
+	Plus  = "+"
+	Minus = "−"
+)
 
 // Interval formats the interval of a ratio: "+1.1% to +2.9%", or "2.7–4.8 × as long" if an end is a factor of 2 or
 // more, up or down. Ends are rounded outward. A lower end of 0 and an upper end of math.MaxFloat64 are unbounded.
@@ -78,20 +91,25 @@ func isFactor(lo, hi float64) bool { return lo <= 0.5 || hi >= 2 }
 
 // percents formats a ratio as a difference in per cent, in multiples of Step; from 10% on without decimals.
 func (c Changes) percents(ratio float64, round func(float64) float64) string {
+	sign, text := c.signed(ratio, round)
+	return sign + text
+}
+
+// signed formats the same as its sign and its size.
+func (c Changes) signed(ratio float64, round func(float64) float64) (sign, text string) {
 	difference := 100 * (ratio - 1)
 	decimals := max(0, int(math.Round(-math.Log10(100*c.Step))))
 	if math.Abs(difference) >= 10 {
 		decimals = 0
 	}
 	rounded := toDecimals(difference, decimals, round)
-	text := strconv.FormatFloat(math.Abs(rounded), 'f', decimals, 64)
 	switch {
 	case rounded < 0:
-		return "−" + text
+		sign = Minus
 	case rounded > 0:
-		return "+" + text
+		sign = Plus
 	}
-	return text
+	return sign, strconv.FormatFloat(math.Abs(rounded), 'f', decimals, 64)
 }
 
 // rounded formats a positive number with this number of significant digits, or with all digits of a longer whole

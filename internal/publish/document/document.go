@@ -14,7 +14,7 @@ import (
 // Document is what gorun shows. As JSON it is itself.
 type Document interface {
 	// Page returns what a person reads in a terminal; verbose adds what is needed only to look deeper.
-	Page(verbose bool) (view.Page, error)
+	Page(verbose bool) view.Page
 }
 
 // What only some documents have.
@@ -22,7 +22,7 @@ type (
 	// Summarised documents have a short page, for a pull request or the summary of a job.
 	Summarised interface {
 		Document
-		Brief() (view.Page, error)
+		Brief() view.Page
 	}
 	// Listed documents have a table for a spreadsheet.
 	Listed interface {

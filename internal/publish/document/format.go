@@ -25,13 +25,21 @@ type format struct {
 
 // formats are all formats, the default first. Help, validation and completion are made from this list.
 var formats = []format{
-	of("table", writeText),
+	of("table", func(w io.Writer, d Document, opts term.Options) error {
+		return writeText(w, d.Page(opts.Verbose).Text(opts))
+	}),
 	of("json", writeJSON).escaping(), // in the schema result.Schema
 	of("csv", writeCSV),
-	of("markdown", writeMarkdown),
-	of("benchfmt", writeBenchmarks).escaping(), // as benchstat reads it
-	of("html", writeHTML),
-	of("prometheus", writeMetrics), // for node_exporter's textfile collector
+	of("markdown", func(w io.Writer, d Summarised, _ term.Options) error { return writeText(w, d.Brief().Markdown()) }), // of GitHub
+	of("benchfmt", func(w io.Writer, d Benchmarked, _ term.Options) error { // as benchstat reads it
+		return d.Benchmarks(benchfmt.NewWriter(w))
+	}).escaping(),
+	of("html", func(w io.Writer, d Drawn, _ term.Options) error {
+		return page.Write(w, d.Question(), d.Page(false), d.Drawings())
+	}),
+	of("prometheus", func(w io.Writer, d Metered, _ term.Options) error { // for node_exporter's textfile collector
+		return metrics.WriteGauges(w, d.Gauges())
+	}),
 	of("slurm", drainBy(func(d Drain) string {
 		return shell.Join([]string{"scontrol", "update", "nodename=" + d.Node, "state=drain", "reason=" + d.Reason})
 	})),
@@ -101,49 +109,15 @@ func Show(w io.Writer, d Document, name string, opts term.Options) error {
 	return f.write(w, d, opts)
 }
 
-func writeText(w io.Writer, d Document, opts term.Options) error {
-	page, err := d.Page(opts.Verbose)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, page.Text(opts))
+func writeText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
 	return err
-}
-
-// writeMarkdown writes GitHub Flavored Markdown.
-func writeMarkdown(w io.Writer, d Summarised, _ term.Options) error {
-	page, err := d.Brief()
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, page.Markdown())
-	return err
-}
-
-func writeBenchmarks(w io.Writer, d Benchmarked, _ term.Options) error {
-	return d.Benchmarks(benchfmt.NewWriter(w))
-}
-
-func writeHTML(w io.Writer, d Drawn, _ term.Options) error {
-	shown, err := d.Page(false)
-	if err != nil {
-		return err
-	}
-	return page.Write(w, d.Question(), shown, d.Drawings())
-}
-
-func writeMetrics(w io.Writer, d Metered, _ term.Options) error {
-	return metrics.WriteGauges(w, d.Gauges())
 }
 
 // drainBy returns a format that has a line for each node that should be taken out of service, by which an administrator does so. gorun runs
 // none.
 func drainBy(line func(Drain) string) func(io.Writer, Draining, term.Options) error {
 	return func(w io.Writer, d Draining, _ term.Options) error {
-		page, err := d.Page(false)
-		if err != nil {
-			return err
-		}
 		var lines strings.Builder
 		nodes, comments := d.Drains()
 		for _, node := range nodes {
@@ -152,13 +126,12 @@ func drainBy(line func(Drain) string) func(io.Writer, Draining, term.Options) er
 		if len(nodes)+len(comments) == 0 {
 			comments = []string{"no node is named"}
 		}
-		for _, warning := range page.Warnings {
+		for _, warning := range d.Page(false).Warnings {
 			comments = append(comments, "warning: "+warning.Message)
 		}
 		for _, comment := range comments {
 			lines.WriteString("# " + comment + "\n")
 		}
-		_, err = io.WriteString(w, lines.String())
-		return err
+		return writeText(w, lines.String())
 	}
 }

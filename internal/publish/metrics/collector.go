@@ -33,38 +33,48 @@ type Info struct {
 
 const runLabel = "run"
 
-// collector reads the run once per scrape; nothing is counted here, so a run without scrapes has no cost.
-type collector struct {
+// Exporter collects a run's series, for Serve and KeepTextfile. It reads the run once per scrape; nothing is counted here, so a run
+// without scrapes has no cost. The process's own series (go_*, process_*, go_build_info) are separate and only served: in a textfile they
+// would clash with node_exporter's own, which then drops the whole scrape.
+type Exporter struct {
 	state func() result.State
 	info  Info
 	descs [len(Families)]*prometheus.Desc
 	begun time.Time
+
+	run, process *prometheus.Registry
 }
 
-// newCollector returns a collector of a run. The function state must be safe to call from any goroutine.
-func newCollector(state func() result.State, info Info) *collector {
-	c := &collector{state: state, info: info, begun: time.Now()}
+// NewExporter exports a run, whose state is read once per scrape, from any goroutine, and also after the run.
+func NewExporter(state func() result.State, info Info) *Exporter {
+	e := &Exporter{state: state, info: info, begun: time.Now(), run: prometheus.NewRegistry(), process: prometheus.NewRegistry()}
 	for i, f := range Families {
-		c.descs[i] = prometheus.NewDesc(Prefix+f.Name, f.Help, f.Labels, nil)
+		e.descs[i] = prometheus.NewDesc(Prefix+f.Name, f.Help, f.Labels, nil)
 	}
-	return c
+	e.run.MustRegister(e)
+	e.process.MustRegister(
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsScheduler)),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return e
 }
 
-// Describe sends every series the collector can make, so that registering it twice is an error.
-func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range c.descs {
+// Describe sends every series the exporter can make, so that registering it twice is an error.
+func (e *Exporter) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range e.descs {
 		out <- desc
 	}
 }
 
 // Collect sends the series of one reading of the run.
-func (c *collector) Collect(out chan<- prometheus.Metric) {
-	r := reading{c.state(), c.info}
+func (e *Exporter) Collect(out chan<- prometheus.Metric) {
+	r := reading{e.state(), e.info}
 	for i, f := range Families {
-		desc := c.descs[i]
+		desc := e.descs[i]
 		if f.Type == Histogram {
 			if h := f.histogram(r); h != nil {
-				out <- c.newHistogram(desc, h)
+				out <- e.newHistogram(desc, h)
 			}
 			continue
 		}
@@ -95,7 +105,7 @@ type histogram struct {
 	classic []*dto.Bucket
 }
 
-func (c *collector) newHistogram(desc *prometheus.Desc, h *result.Histogram) prometheus.Metric {
+func (e *Exporter) newHistogram(desc *prometheus.Desc, h *result.Histogram) prometheus.Metric {
 	var m histogram
 	for octave := leastBound; octave <= lastBound; octave++ {
 		bound, count := float64(uint64(1)<<(octave-leastBound))/(1<<-leastBound), h.UpTo(octave)
@@ -109,7 +119,7 @@ func (c *collector) newHistogram(desc *prometheus.Desc, h *result.Histogram) pro
 	}
 	var err error
 	m.native, err = prometheus.NewConstNativeHistogram(desc, h.Total(), h.Sum, native, nil, h.Counts[0],
-		result.HistogramSchema, result.HistogramTiny, c.begun)
+		result.HistogramSchema, result.HistogramTiny, e.begun)
 	if err != nil {
 		return prometheus.NewInvalidMetric(desc, err)
 	}
@@ -124,25 +134,4 @@ func (m histogram) Write(out *dto.Metric) error {
 	}
 	out.Histogram.Bucket = m.classic
 	return nil
-}
-
-// Exporter holds a run's series, for Serve and KeepTextfile.
-// The process's own series (go_*, process_*, go_build_info) are separate and only served: in a textfile they would
-// clash with node_exporter's own, which then drops the whole scrape.
-type Exporter struct {
-	collector *collector
-	run       *prometheus.Registry
-	process   *prometheus.Registry
-}
-
-// NewExporter exports a run, whose state is read once per scrape, from any goroutine, and also after the run.
-func NewExporter(state func() result.State, info Info) *Exporter {
-	e := &Exporter{newCollector(state, info), prometheus.NewRegistry(), prometheus.NewRegistry()}
-	e.run.MustRegister(e.collector)
-	e.process.MustRegister(
-		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsScheduler)),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewBuildInfoCollector(),
-	)
-	return e
 }

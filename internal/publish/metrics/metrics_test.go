@@ -102,7 +102,7 @@ func TestGoldenExposition(t *testing.T) {
 // The pedantic registry compares the collected series with the described ones.
 func TestSeriesAreAsDescribed(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	require.NoError(t, registry.Register(newCollector(fixedState, fixedInfo)))
+	require.NoError(t, registry.Register(NewExporter(fixedState, fixedInfo)))
 	n, err := testutil.GatherAndCount(registry)
 	require.NoError(t, err)
 	assert.Greater(t, n, len(Families), "each has a series, and some have several")
@@ -175,7 +175,7 @@ func TestHistogramIsTheClients(t *testing.T) {
 		}
 		var want, got dto.Metric
 		require.NoError(t, theirs.Write(&want))
-		c := newCollector(fixedState, fixedInfo)
+		c := NewExporter(fixedState, fixedInfo)
 		require.NoError(t, c.newHistogram(prometheus.NewDesc("x", "", nil, nil), &ours).Write(&got))
 		want.Histogram.CreatedTimestamp, got.Histogram.CreatedTimestamp = nil, nil
 		assert.InDelta(t, want.Histogram.GetSampleSum(), got.Histogram.GetSampleSum(), 1e-9*want.Histogram.GetSampleSum())

@@ -15,24 +15,19 @@ import (
 // node_exporter.
 const textfileEvery = 15 * time.Second
 
-// Textfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads files whose
-// names end in ".prom".
-type Textfile struct {
-	// Close writes the file for the last time, with the run's final figures, and returns the error of that write.
-	Close func() error
-}
-
-// KeepTextfile writes the file at once, so that a run is seen when it begins, and every 15 seconds until Close.
-func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
+// KeepTextfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads files whose names end in
+// ".prom". It writes the file at once, so that a run is seen when it begins, and every 15 seconds until it is closed. Closing writes it for
+// the last time, with the run's final figures, and returns the error of that write.
+func (e *Exporter) KeepTextfile(file *output.File) (closing func() error) {
 	labels := prometheus.Labels{}
-	if run := e.collector.info.Run; run != "" {
+	if run := e.info.Run; run != "" {
 		labels[runLabel] = plain(run)
 	}
 	run := prometheus.NewRegistry()
-	prometheus.WrapRegistererWith(labels, run).MustRegister(e.collector)
+	prometheus.WrapRegistererWith(labels, run).MustRegister(e)
 	write := func() error { return file.Write(func(w io.Writer) error { return writeText(w, run) }) }
 	if file.Keeps() {
-		_ = write() // only the last write matters, which Close reports
+		_ = write() // only the last write matters, which closing reports
 	}
 	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -48,9 +43,9 @@ func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
 			}
 		}
 	}()
-	return &Textfile{Close: sync.OnceValue(func() error {
+	return sync.OnceValue(func() error {
 		close(quit)
 		<-stopped
 		return errors.Join(write(), file.Close())
-	})}
+	})
 }

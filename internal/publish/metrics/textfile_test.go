@@ -30,7 +30,7 @@ func filesIn(t *testing.T, dir string) []string {
 }
 
 // keep writes the textfile like a run with --metrics-textfile.
-func keep(t *testing.T, e *Exporter, path string) *Textfile {
+func keep(t *testing.T, e *Exporter, path string) (closing func() error) {
 	t.Helper()
 	file, err := output.Opener{}.Open(t.Context(), output.Named{Flag: "metrics-textfile", Path: path})
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestTextfile(t *testing.T) {
 		path := filepath.Join(dir, "gorun.prom")
 		var tested atomic.Uint64
 		e := NewExporter(func() result.State { return result.State{NumbersTested: tested.Load()} }, fixedInfo)
-		file := keep(t, e, path)
+		closing := keep(t, e, path)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Contains(t, string(text), "gorun_finished 0\n", "at once")
@@ -57,8 +57,8 @@ func TestTextfile(t *testing.T) {
 		assert.Contains(t, string(text), "gorun_numbers_tested_total 1\n")
 
 		tested.Store(2)
-		require.NoError(t, file.Close())
-		require.NoError(t, file.Close(), "a second time is the first")
+		require.NoError(t, closing())
+		require.NoError(t, closing(), "a second time is the first")
 		text, err = os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Equal(t, exposition(t, e), string(text))
@@ -77,9 +77,9 @@ func TestTextfileOnStdout(t *testing.T) {
 	file, err := output.Opener{Stdout: &out}.Open(t.Context(), output.Named{Flag: "metrics-textfile", Path: "-"})
 	require.NoError(t, err)
 	e := NewExporter(fixedState, fixedInfo)
-	textfile := e.KeepTextfile(file)
+	closing := e.KeepTextfile(file)
 	assert.Empty(t, out.String())
-	require.NoError(t, textfile.Close())
+	require.NoError(t, closing())
 	assert.Equal(t, exposition(t, e), out.String())
 }
 
@@ -88,7 +88,7 @@ func TestTextfileGoesOnTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "metrics")
 		require.NoError(t, os.Mkdir(dir, 0o755))
-		file := keep(t, NewExporter(fixedState, fixedInfo), filepath.Join(dir, "gorun.prom"))
+		closing := keep(t, NewExporter(fixedState, fixedInfo), filepath.Join(dir, "gorun.prom"))
 		require.NoError(t, os.RemoveAll(dir))
 		time.Sleep(2 * textfileEvery)
 		synctest.Wait()
@@ -97,7 +97,7 @@ func TestTextfileGoesOnTrying(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, []string{filepath.Join(dir, "gorun.prom")}, filesIn(t, dir))
 		require.NoError(t, os.RemoveAll(dir))
-		err := file.Close()
+		err := closing()
 		require.ErrorContains(t, err, "cannot write --metrics-textfile ")
 		require.ErrorIs(t, err, os.ErrNotExist)
 	})
@@ -110,7 +110,7 @@ func TestTextfilesOfTwoRuns(t *testing.T) {
 		info := fixedInfo
 		info.Run = run
 		path := filepath.Join(t.TempDir(), run+".prom")
-		require.NoError(t, keep(t, NewExporter(fixedState, info), path).Close())
+		require.NoError(t, keep(t, NewExporter(fixedState, info), path)())
 		text, err := os.Open(path)
 		require.NoError(t, err)
 		defer text.Close()

@@ -2,16 +2,19 @@
 package page
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
 	"gorun/internal/record/result"
+	"gorun/internal/record/table"
 	"gorun/internal/show/chart"
 	"gorun/internal/show/view"
 )
@@ -27,7 +30,7 @@ var (
 
 // pageTemplate is parsed when a page is written, so that other commands start faster.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(pageText))
+	return template.Must(template.New("page").Funcs(template.FuncMap{"sheet": sheetOf, "labelled": labelled}).Parse(pageText))
 })
 
 // Page is the data of the template.
@@ -39,7 +42,7 @@ type Page struct {
 	Refresh       int // seconds between two looks for a newer version
 	Policy        string
 	Style, Script template.HTML
-	Together      []Sheet
+	Together      []table.Table
 	Runs          []Section
 }
 
@@ -50,24 +53,23 @@ type Section struct {
 	Answer        []view.Statement // where it is not in the page's head
 	Open          bool             // in progress, or killed
 	Partial       bool
-	Tables        []Sheet
+	Tables        []table.Table
 	Findings      []result.Finding
 	FindingsTitle string
 	Warnings      []result.Warning
 	Beside        *Drawing // of the verdicts, next to their table
 	Figures       []Drawing
-	Quality       []Sheet
-	Environment   Sheet
-	Options       Sheet
+	Quality       []table.Table
+	Environment   table.Table
+	Options       table.Table
 	Command       string
-	Commands      Sheet
+	Commands      table.Table
 }
 
-// Drawing is a figure of a section.
+// Drawing is a figure of a section, at an anchor.
 type Drawing struct {
-	Anchor, Title, Description string
-	SVG                        template.HTML
-	Table                      Sheet
+	Anchor string
+	chart.Drawing
 }
 
 // Fact is a line below the answer: a name, and a text for each run, or one text if all runs have the same.
@@ -101,9 +103,9 @@ func (p Page) Write(w io.Writer) error {
 func Write(w io.Writer, title string, shown view.Page, drawings []chart.Drawing) error {
 	p := New("")
 	p.Title, p.Answer = title, shown.Answer
-	s := Section{Anchor: "found", Tables: Sheets(shown.Tables...), Warnings: shown.Warnings}
+	s := Section{Anchor: "found", Tables: shown.Tables, Warnings: shown.Warnings}
 	for i, drawn := range drawings {
-		s.Figures = append(s.Figures, DrawingOf(fmt.Sprintf("drawing%d", i+1), drawn))
+		s.Figures = append(s.Figures, Drawing{fmt.Sprintf("drawing%d", i+1), drawn})
 	}
 	p.Runs = []Section{s}
 	return p.Write(w)
@@ -120,13 +122,6 @@ func policy(served bool) string {
 	return text
 }
 
-// DrawingOf returns a drawing that the page has at an anchor.
-func DrawingOf(anchor string, d chart.Drawing) Drawing {
-	return Drawing{
-		Anchor: anchor, Title: d.Title, Description: d.Description, SVG: labelled(d.SVG, anchor), Table: SheetOf(d.Table),
-	}
-}
-
 // labelled names a drawing for a screen reader by its title and its description, with identifiers that are unique in
 // the page.
 func labelled(svg, name string) template.HTML {
@@ -134,4 +129,29 @@ func labelled(svg, name string) template.HTML {
 	svg = strings.Replace(svg, "<title>", fmt.Sprintf(`<title id="%s-title">`, name), 1)
 	svg = strings.Replace(svg, "<desc>", fmt.Sprintf(`<desc id="%s-about">`, name), 1)
 	return template.HTML(svg) // made by internal/show/chart, which escapes the texts in it
+}
+
+// sheetOf returns a table as the page has it: without what is drawn, and with verdicts next to what they are about, so that a narrow page
+// shows them.
+func sheetOf(t table.Table) table.Sheet {
+	sheet := t.Sheet()
+	place := func(n int) int {
+		switch c := sheet.Columns[n]; {
+		case c.Label:
+			return 0
+		case c.IsVerdict():
+			return 1
+		}
+		return 2
+	}
+	var order []int
+	for n, c := range sheet.Columns {
+		if !c.Bar {
+			order = append(order, n)
+		}
+	}
+	if slices.ContainsFunc(t.Columns, func(c table.Column) bool { return c.Label }) {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
+	}
+	return sheet.Pick(order)
 }

@@ -68,22 +68,20 @@ func (p Pair) Benchmarks(out *benchfmt.Writer) error {
 }
 
 func (v Views) writeBenchUnits(out *benchfmt.Writer, run *result.Run) error {
-	samples, columns := v.parts(run)
-	for _, c := range columns.Keyed(samples) {
-		better := string(c.Better)
-		if run.Matrix != nil {
-			figures := slices.Clone(run.Matrix.Figures)
-			for _, cell := range run.Cells {
-				if cell.By != nil {
-					figures = append(figures, *cell.By)
-				}
-			}
-			for _, f := range figures {
-				if f.Column == c.Name {
-					better = cmp.Or(f.Better, better)
-				}
+	judged := map[string]string{} // which is better, by the name of a column
+	if run.Matrix != nil {
+		for _, f := range run.Matrix.Figures {
+			judged[f.Column] = cmp.Or(f.Better, judged[f.Column])
+		}
+		for _, cell := range run.Cells {
+			if f := cell.By; f != nil {
+				judged[f.Column] = cmp.Or(f.Better, judged[f.Column])
 			}
 		}
+	}
+	samples, columns := v.parts(run)
+	for _, c := range columns.Keyed(samples) {
+		better := cmp.Or(judged[c.Name], string(c.Better))
 		if c.Bench == "" || better == "" {
 			continue
 		}
@@ -97,10 +95,7 @@ func (v Views) writeBenchUnits(out *benchfmt.Writer, run *result.Run) error {
 }
 
 func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
-	options, err := view.OptionsOf(run.Spec)
-	if err != nil {
-		return err
-	}
+	options := view.OptionsOf(run.Spec)
 	samples, columns := v.parts(run)
 	columns = columns.Keyed(samples)
 	for i := range samples {

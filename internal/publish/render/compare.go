@@ -18,48 +18,41 @@ import (
 type Comparison struct{ *result.Comparison }
 
 // Page implements document.Document.
-func (c Comparison) Page(verbose bool) (view.Page, error) {
+func (c Comparison) Page(verbose bool) view.Page {
 	of := c.Comparison
-	return view.Page{
-		Answer:   comparisonAnswer(of),
-		Copied:   func(opts term.Options) string { return inTurn(of, opts) },
-		Tables:   []table.Table{comparedTable(of, verbose), unmatchedTable(of), differencesTable(of), originsTable(of)},
-		Warnings: result.OneEach(slices.DeleteFunc(slices.Clone(of.Warnings), func(w result.Warning) bool { return w.Code == result.FewRuns })),
-	}, nil
+	page := view.Page{Tables: []table.Table{comparedTable(of, verbose), unmatchedTable(of), differencesTable(of), originsTable(of)}}
+	var few *result.Warning
+	for _, w := range of.Warnings {
+		if w.Code == result.FewRuns {
+			few = &w
+			page.Copied = func(opts term.Options) string { return opts.Paint(term.Bold, "next") + ": " + w.Hint + "\n" }
+		} else {
+			page.Warnings = append(page.Warnings, w)
+		}
+	}
+	page.Answer, page.Warnings = comparisonAnswer(of, few), result.OneEach(page.Warnings)
+	return page
 }
 
-// comparisonAnswer says what B is against A.
-func comparisonAnswer(c *result.Comparison) []view.Statement {
+// comparisonAnswer says what B is against A, and what more runs would decide if there are too few.
+func comparisonAnswer(c *result.Comparison, few *result.Warning) []view.Statement {
 	var claims []view.Claim
 	for _, cell := range c.Cells {
 		claims = append(claims, view.Claim{Name: cell.A, Setting: "B", Figure: cell.Metric, Verdict: cell.Verdict})
 	}
 	statements := view.Judgements(claims, "A")
-	for _, w := range c.Warnings {
-		if w.Code == result.FewRuns {
-			statement := view.Statement{Text: w.Message}
-			if slices.ContainsFunc(c.Cells, func(cell result.ComparedCell) bool { return cell.Verdict.Kind != stats.CantTell }) {
-				statements = append(statements, statement)
-			} else {
-				statements = append([]view.Statement{statement}, statements...)
-			}
+	if few != nil {
+		at := 0
+		if slices.ContainsFunc(c.Cells, func(cell result.ComparedCell) bool { return cell.Verdict.Kind != stats.CantTell }) {
+			at = len(statements)
 		}
+		statements = slices.Insert(statements, at, view.Statement{Text: few.Message})
 	}
 	statements = append(statements, gateStatement(c.Gate)...)
 	if c.Forced {
 		statements = append(statements, view.Statement{Text: "Forced, although not alike: " + view.Names(c.Unmeant)})
 	}
 	return append(statements, view.Statement{Text: fmt.Sprintf("A is %s, and B is %s, which is compared with it", c.A.File, c.B.File)})
-}
-
-// inTurn is the comparison of more runs that would decide; "": these are enough. It is never broken: it is there to be copied.
-func inTurn(c *result.Comparison, opts term.Options) string {
-	for _, w := range c.Warnings {
-		if w.Code == result.FewRuns {
-			return opts.Paint(term.Bold, "next") + ": " + w.Hint + "\n"
-		}
-	}
-	return ""
 }
 
 // mostOfFile is how much of a file's name the table of the runs quotes, in columns. The answer has it in full.
@@ -75,9 +68,9 @@ func originsTable(c *result.Comparison) table.Table {
 		if len(t.Rows) > 0 && words[0].Text == machine(c.A) {
 			words[0].Text = "the same"
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+		t.AddRow(
 			table.Text(name), table.Text(term.Snip(of.File, mostOfFile)), table.Text(of.Started), table.Count(of.Samples), words,
-		}})
+		)
 	}
 	add("A", c.A)
 	add("B", c.B)
@@ -93,9 +86,9 @@ func differencesTable(c *result.Comparison) table.Table {
 	t := table.Table{Name: "differences", Title: "Not the same in both"}
 	t.Add("", "")
 	for _, d := range c.Differences {
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+		t.AddRow(
 			table.Text(d.What), table.Phrases{{Text: fmt.Sprintf("%s in A, %s in B", cmp.Or(d.A, "nothing"), cmp.Or(d.B, "nothing"))}},
-		}})
+		)
 	}
 	return t
 }
@@ -163,7 +156,7 @@ func unmatchedTable(c *result.Comparison) table.Table {
 	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
 		if len(side.cells) > 0 {
 			words := table.Phrases{{Text: strings.Join(side.cells, ", ")}}
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(side.run), words}})
+			t.AddRow(table.Text(side.run), words)
 		}
 	}
 	return t

@@ -9,57 +9,84 @@ import (
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
-	"gorun/internal/show/view"
 )
 
-// csvFixed are the columns that every experiment has, before the values and the signals.
-var csvFixed = []string{
-	"index", "seconds", "user_seconds", "system_seconds", "partial", "verdict", "reasons",
+// field is a column of a spreadsheet of samples.
+type field struct {
+	name string
+	of   func(s *result.Sample) string
 }
 
-// csvSlot are the columns that come before them in a matrix: the place of the sample.
-var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapsed_seconds"}
+// fixedFields are those that every experiment has, before the values and the signals.
+var fixedFields = []field{
+	{"index", func(s *result.Sample) string { return strconv.Itoa(s.Index) }},
+	{"seconds", func(s *result.Sample) string { return units.Exact(s.Seconds) }},
+	{"user_seconds", func(s *result.Sample) string { return units.Exact(s.UserSeconds) }},
+	{"system_seconds", func(s *result.Sample) string { return units.Exact(s.SystemSeconds) }},
+	{"partial", func(s *result.Sample) string { return strconv.FormatBool(s.Partial) }},
+	{"verdict", func(s *result.Sample) string { return string(s.Quality.Grade) }},
+	{"reasons", func(s *result.Sample) string { return strings.Join(s.Quality.Reasons, "; ") }},
+}
+
+// placeFields are those that come before them in a matrix: the place of the sample, empty where it has none.
+func placeFields(run *result.Run) []field {
+	fields := []field{
+		{"cell", func(s *result.Sample) string { return strconv.Itoa(s.Cell) }},
+		{"cell_name", func(s *result.Sample) string { return run.Cells[s.Cell].Name }},
+		{"control", func(s *result.Sample) string { return strconv.FormatBool(s.Control) }},
+		{"round", func(s *result.Sample) string { return strconv.Itoa(s.Round) }},
+		{"block", func(s *result.Sample) string { return strconv.Itoa(s.Block) }},
+		{"elapsed_seconds", func(s *result.Sample) string { return units.Exact(s.Elapsed) }},
+	}
+	for i, f := range fields {
+		fields[i].of = func(s *result.Sample) string {
+			if s.Slot == nil {
+				return ""
+			}
+			return f.of(s)
+		}
+	}
+	return fields
+}
 
 // Spreadsheet implements document.Listed: one row a sample, or one for each of its parts: the columns that the experiment puts first, the fixed
 // ones, its others that any sample has, by name, and the quality signals. Figures are unscaled and have the digits that
 // read back as the same float64; what could not be had is an empty field. A column whose name is already taken is called
 // "values.NAME".
 func (r Run) Spreadsheet() table.Table {
-	run := r.Run
-	samples, columns := r.views.parts(run)
-	first, others := columns.Leading(), columns.Others(samples)
-
-	var fixed []string
-	for _, c := range first {
-		fixed = append(fixed, c.Name)
+	samples, columns := r.views.parts(r.Run)
+	var fields []field
+	if r.Matrix != nil {
+		fields = placeFields(r.Run)
 	}
-	fixed = append(fixed, csvFixed...)
-	if run.Matrix != nil {
-		fixed = slices.Concat(csvSlot, fixed)
+	add := func(name string, c column.Column) {
+		fields = append(fields, field{name, func(s *result.Sample) string { return c.Of(s).Text }})
 	}
-	header := slices.Clone(fixed)
-	for _, c := range others {
+	for _, c := range columns.Leading() {
+		add(c.Name, c)
+	}
+	fields = append(fields, fixedFields...)
+	fixed := fields
+	for _, c := range columns.Others(samples) {
 		name := c.Name
-		if _, taken := column.Signals.Find(name); taken || slices.Contains(fixed, name) {
+		if _, taken := column.Signals.Find(name); taken || slices.ContainsFunc(fixed, func(f field) bool { return f.name == name }) {
 			name = "values." + name
 		}
-		header = append(header, name)
+		add(name, c)
 	}
 	for _, c := range column.Signals {
-		header = append(header, c.Name)
+		add(c.Name, c)
 	}
 	t := table.Table{Name: "samples"}
-	t.Add(header...)
+	for _, f := range fields {
+		t.Add(f.name)
+	}
 	for i := range samples {
-		fields := csvRow(&samples[i], first, others)
-		if run.Matrix != nil {
-			fields = append(slotFields(run, &samples[i]), fields...)
-		}
 		values := make([]table.Value, len(fields))
-		for n, field := range fields {
-			values[n] = table.Text(field)
+		for n, f := range fields {
+			values[n] = table.Text(f.of(&samples[i]))
 		}
-		t.Rows = append(t.Rows, table.Row{Values: values})
+		t.AddRow(values...)
 	}
 	return t
 }
@@ -76,35 +103,4 @@ func (v Views) parts(run *result.Run) ([]result.Sample, column.List) {
 		samples = append(samples, parts.Of(sample)...)
 	}
 	return samples, parts.Columns
-}
-
-// slotFields are those of csvSlot; empty where the sample has no place.
-func slotFields(run *result.Run, s *result.Sample) []string {
-	if s.Slot == nil {
-		return make([]string, len(csvSlot))
-	}
-	name := ""
-	if cell := view.CellOf(run, s); cell != nil {
-		name = cell.Name
-	}
-	return []string{
-		strconv.Itoa(s.Cell), name, strconv.FormatBool(s.Control), strconv.Itoa(s.Round), strconv.Itoa(s.Block),
-		units.Exact(s.Elapsed),
-	}
-}
-
-func csvRow(s *result.Sample, first, others column.List) (row []string) {
-	values := func(columns column.List) {
-		for _, c := range columns {
-			row = append(row, c.Of(s).Text)
-		}
-	}
-	values(first)
-	row = append(row,
-		strconv.Itoa(s.Index), units.Exact(s.Seconds), units.Exact(s.UserSeconds), units.Exact(s.SystemSeconds),
-		strconv.FormatBool(s.Partial), string(s.Quality.Grade), strings.Join(s.Quality.Reasons, "; "),
-	)
-	values(others)
-	values(column.Signals)
-	return row
 }

@@ -3,9 +3,6 @@ package render
 import (
 	"flag"
 	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"gorun/internal/record/result"
 	"gorun/internal/show/rendertest"
@@ -43,14 +40,8 @@ func plainRun() *result.Run {
 }
 
 // text shows a document as a terminal does.
-func text(t testing.TB, d interface {
-	Page(verbose bool) (view.Page, error)
-}, opts term.Options,
-) string {
-	t.Helper()
-	page, err := d.Page(opts.Verbose)
-	require.NoError(t, err)
-	return page.Text(opts)
+func text(d interface{ Page(verbose bool) view.Page }, opts term.Options) string {
+	return d.Page(opts.Verbose).Text(opts)
 }
 
 // words are a text without its line breaks.

@@ -83,65 +83,55 @@ type Run struct {
 func (v Views) Run(run *result.Run) Run { return Run{run, v} }
 
 // Page implements document.Document: what ran, how it went, and what limited it.
-func (r Run) Page(verbose bool) (view.Page, error) {
-	options, err := view.OptionsOf(r.Spec)
-	if err != nil {
-		return view.Page{}, err
-	}
-	page := r.page(options, verbose)
+func (r Run) Page(verbose bool) view.Page {
+	page := r.page(verbose)
 	x, of := r.views.find(r.Experiment)
-	if slices.ContainsFunc(x.Tables(r.Run, verbose), func(t table.Table) bool { return t.Has(table.VerdictTitle) }) {
+	if slices.ContainsFunc(x.Tables(r.Run, verbose), func(t table.Table) bool {
+		return slices.ContainsFunc(t.Columns, table.Column.IsVerdict)
+	}) {
 		page.Above = append(page.Above, func(opts term.Options) string { return view.NextBlock(r.Run, x.Resumes(r.Run), opts) })
 	}
 	if of.Drawn != nil {
-		page.Above = append(page.Above, func(opts term.Options) string { return of.Drawn(r.Run, options, opts) })
+		page.Above = append(page.Above, func(opts term.Options) string { return of.Drawn(r.Run, opts) })
 	}
 	if !verbose {
-		page.Answer, page.Tables = shortened(r.Run, page.Answer, page.Tables)
+		shorten(&page, r.Samples)
 	}
-	return page, nil
+	return page
 }
 
 // Brief implements document.Summarised.
-func (r Run) Brief() (view.Page, error) {
-	options, err := view.OptionsOf(r.Spec)
-	return r.page(options, false), err
-}
+func (r Run) Brief() view.Page { return r.page(false) }
 
 // page has what all readers want: the run's answer, its tables, how good its samples are, how they were taken, and the warnings.
-func (r Run) page(options view.Options, verbose bool) view.Page {
+func (r Run) page(verbose bool) view.Page {
 	return view.Page{
 		Answer: r.views.Answer(r.Run),
 		Tables: append(r.views.Tables(r.Run, verbose), view.Quality(r.Run, verbose)...),
 		Below: []view.Text{
 			func(opts term.Options) string { return interrupted(r.Run, opts) },
 			func(opts term.Options) string { return r.views.findingsBlock(r.Run, opts) },
-			func(opts term.Options) string { return term.Dimmed(r.views.howBlock(r.Run, options, opts), opts) },
+			func(opts term.Options) string { return term.Dimmed(r.views.howBlock(r.Run, opts), opts) },
 		},
 		Warnings: result.OneEach(r.Warnings),
 	}
 }
 
-// shortened leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
+// shorten leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
 // are.
-func shortened(run *result.Run, answer []view.Statement, tables []table.Table) ([]view.Statement, []table.Table) {
-	doubts := view.Doubtful(run.Samples)
-	says := func(s view.Statement) bool { return strings.Contains(s.Text, doubts) }
+func shorten(page *view.Page, samples []result.Sample) {
+	if view.Doubtful(samples) != "" && !slices.ContainsFunc(page.Answer, func(s view.Statement) bool { return s.Doubts }) {
+		return
+	}
+	at := slices.IndexFunc(page.Tables, func(t table.Table) bool { return t.Name == view.QualityTable })
 	var more []string
-	if others := len(view.Reasons(run.Samples, result.Invalid)) + len(view.Reasons(run.Samples, result.Suspect)) - 1; others > 0 {
+	if others := len(view.Reasons(samples, result.Invalid)) + len(view.Reasons(samples, result.Suspect)) - 1; others > 0 {
 		more = []string{"--verbose shows " + units.Things(others, "more reason")}
 	}
-	left := slices.DeleteFunc(tables, func(t table.Table) bool {
-		spare := t.Name == view.QualityTable && slices.ContainsFunc(answer, says)
-		if spare {
-			more = append(more, t.Notes...)
-		}
-		return spare
-	})
-	if len(left) < len(tables) && len(more) > 0 {
-		answer = append(answer, view.Statement{Text: strings.Join(more, "; ")})
+	if more = append(more, page.Tables[at].Notes...); len(more) > 0 {
+		page.Answer = append(page.Answer, view.Statement{Text: strings.Join(more, "; ")})
 	}
-	return answer, left
+	page.Tables = slices.Delete(page.Tables, at, at+1)
 }
 
 // interrupted tells that there could be more.
@@ -155,10 +145,9 @@ func interrupted(run *result.Run, opts term.Options) string {
 
 // Answer returns the findings of a run, the answer first.
 func (v Views) Answer(run *result.Run) []view.Statement {
-	of := v.Of(run.Experiment)
 	var statements []view.Statement
-	if options, err := view.OptionsOf(run.Spec); err == nil && of.Answer != nil {
-		statements = of.Answer(run, options)
+	if of := v.Of(run.Experiment); of.Answer != nil {
+		statements = of.Answer(run)
 	}
 	if len(statements) == 0 {
 		statements = v.Shape(run).Answer(run)
@@ -176,7 +165,7 @@ func gateStatement(gate *result.Gate) []view.Statement {
 
 // howBlock says what ran, with what options, how often and where. Options that the experiment does not count among the first, the
 // rules of the verdicts and the warm-ups are for opts.Verbose.
-func (v Views) howBlock(run *result.Run, options view.Options, opts term.Options) string {
+func (v Views) howBlock(run *result.Run, opts term.Options) string {
 	width := opts.Columns()
 	words := slices.DeleteFunc(slices.Clone(run.Command), func(word string) bool {
 		return !opts.Verbose && strings.HasPrefix(word, "--seed=")
@@ -185,7 +174,7 @@ func (v Views) howBlock(run *result.Run, options view.Options, opts term.Options
 		words = []string{run.Experiment}
 	}
 	block := term.Flow(strings.Fields(shell.Join(append([]string{"gorun"}, words...))), " ", "    ", width)
-	for _, parts := range [][]string{v.optionParts(run, options, opts.Verbose), scheduleParts(run, opts.Verbose)} {
+	for _, parts := range [][]string{v.optionParts(run, opts.Verbose), scheduleParts(run, opts.Verbose)} {
 		block += flowed(parts, width)
 	}
 	if placed := placementText(run.Samples, opts); placed != "" {
@@ -206,7 +195,7 @@ func flowed(parts []string, width int) string {
 }
 
 // optionParts are the options that all cells have in common.
-func (v Views) optionParts(run *result.Run, options view.Options, verbose bool) (parts []string) {
+func (v Views) optionParts(run *result.Run, verbose bool) (parts []string) {
 	if len(run.Cells) > 1 {
 		flags, differ := view.CellFlags(run.Cells)
 		for _, flag := range flags {
@@ -218,7 +207,7 @@ func (v Views) optionParts(run *result.Run, options view.Options, verbose bool) 
 			return parts
 		}
 	}
-	first := v.Of(run.Experiment).Options
+	options, first := view.OptionsOf(run.Spec), v.Of(run.Experiment).Options
 	for _, name := range options.Names(first...) {
 		if (verbose || first == nil || slices.Contains(first, name)) && name != "cpus" && name != "command" {
 			parts = append(parts, view.Option(name, options.Text(name)))
@@ -357,11 +346,8 @@ func hostParts(run *result.Run) []string {
 	if model := chart.CPUModel(*host); model != "" {
 		parts = append(parts, model)
 	}
-	cpus, share := fmt.Sprintf("%d CPUs", host.CPUs), host.Allowed
-	if options, err := view.OptionsOf(run.Spec); err == nil {
-		share = cmp.Or(options.Text("cpus"), share)
-	}
-	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {
+	cpus := fmt.Sprintf("%d CPUs", host.CPUs)
+	if used, err := cpuset.Parse(cmp.Or(view.OptionsOf(run.Spec).Text("cpus"), host.Allowed)); err == nil && !used.Empty() {
 		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, term.Shorten(used.String(), 24))
 	}
 	return append(append(append(parts, cpus), host.Conditions...), strings.TrimSpace(host.OS+" "+host.Kernel), run.Tool.Go)
@@ -376,9 +362,7 @@ func (v Views) FindingsTitle(run *result.Run) string {
 func (v Views) Findings(run *result.Run) []result.Finding {
 	answer := v.Answer(run)
 	return slices.DeleteFunc(slices.Clone(run.Findings), func(f result.Finding) bool {
-		return slices.ContainsFunc(answer, func(s view.Statement) bool {
-			return strings.EqualFold(strings.TrimSuffix(s.Text, "."), strings.TrimSuffix(f.Message, "."))
-		})
+		return slices.ContainsFunc(answer, func(s view.Statement) bool { return s.Finding == f.Message })
 	})
 }
 

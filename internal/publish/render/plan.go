@@ -25,32 +25,25 @@ type Plan struct {
 func (v Views) Plan(plan *result.Plan) Plan { return Plan{plan, v} }
 
 // Page implements document.Document.
-func (p Plan) Page(bool) (view.Page, error) {
-	options, err := view.OptionsOf(p.Spec)
-	if err != nil {
-		return view.Page{}, err
-	}
+func (p Plan) Page(bool) view.Page {
 	tables := sharesTable
 	if own := p.views.Of(p.Experiment).Plan; own != nil {
 		tables = own
 	}
 	page := view.Page{
-		Tables: slices.Concat([]table.Table{p.views.planOptions(p.Plan, options)}, tables(p.Plan), []table.Table{planCells(p.Plan), planOrder(p.Plan)}),
+		Tables: slices.Concat([]table.Table{p.views.planOptions(p.Plan)}, tables(p.Plan), []table.Table{planCells(p.Plan), planOrder(p.Plan)}),
 		Below:  []view.Text{func(opts term.Options) string { return chosenLines(p.Cells, opts.Columns()) }},
 	}
 	if p.Estimate != nil {
 		page.Below = append(page.Below, func(opts term.Options) string { return planEstimate(p.Estimate, opts) })
 	}
-	return page, nil
+	return page
 }
 
-// isMatrix reports whether a plan is a matrix's, and not that of one experiment with several cells.
-func isMatrix(plan *result.Plan) bool { return len(plan.Order.First) > 0 }
-
 // planOptions has the options, and what follows from them.
-func (v Views) planOptions(plan *result.Plan, options view.Options) table.Table {
+func (v Views) planOptions(plan *result.Plan) table.Table {
 	name, ran := plan.Experiment, "nothing"
-	if isMatrix(plan) && !v.Of(name).Own {
+	if len(plan.Order.First) > 0 && !v.Of(name).Own { // not one experiment with several cells
 		name = "matrix " + name
 	}
 	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
@@ -60,9 +53,10 @@ func (v Views) planOptions(plan *result.Plan, options view.Options) table.Table 
 	t.Add("", "")
 	line := func(name, text string) {
 		if text != "" {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(text)}})
+			t.AddRow(table.Text(name), table.Text(text))
 		}
 	}
+	options := view.OptionsOf(plan.Spec)
 	for _, name := range options.Names(v.Of(plan.Experiment).Options...) {
 		if name != "cpus" || options.Text(name) != plan.CPUs {
 			line(strings.ReplaceAll(name, "_", "-"), options.Text(name))
@@ -93,7 +87,7 @@ func planCells(plan *result.Plan) table.Table {
 		if cell.Unavailable != "" {
 			command = units.None + " " + cell.Unavailable
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i), table.Text(name), table.Text(command)}})
+		t.AddRow(table.Count(i), table.Text(name), table.Text(command))
 	}
 	var pairs []string
 	for _, c := range plan.Contrasts {
@@ -119,7 +113,7 @@ func planOrder(plan *result.Plan) table.Table {
 				words[n] = "control"
 			}
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Phrases{{Text: strings.Join(words, " ")}}}})
+		t.AddRow(table.Count(i+1), table.Phrases{{Text: strings.Join(words, " ")}})
 	}
 	return t
 }

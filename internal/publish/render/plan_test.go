@@ -33,7 +33,7 @@ func TestPlan(t *testing.T) {
   0-1    0     0             3
   2      1     0             2
   3      1     1             2
-`, text(t, all.Plan(plan), term.Options{}))
+`, text(all.Plan(plan), term.Options{}))
 }
 
 // matrixPlan is of three cells, on a machine where nothing was measured.
@@ -55,7 +55,7 @@ func matrixPlan() *result.Plan {
 func TestPlanOfItsOwnCommand(t *testing.T) {
 	plan := matrixPlan()
 	plan.Experiment = "live"
-	shown := text(t, Views{{Text: experiment.Text{Name: "live"}, Traits: experiment.Traits{View: &experiment.View{Own: true}}}}.Plan(plan), term.Options{})
+	shown := text(Views{{Text: experiment.Text{Name: "live"}, Traits: experiment.Traits{View: &experiment.View{Own: true}}}}.Plan(plan), term.Options{})
 	assert.True(t, strings.HasPrefix(shown, "Plan of gorun live (nothing was run)\n"), shown)
 }
 
@@ -79,7 +79,7 @@ The first round
 
 time  at least 25 rounds; how long one takes is not known (--estimate measures
       it).
-`, text(t, all.Plan(matrixPlan()), term.Options{}))
+`, text(all.Plan(matrixPlan()), term.Options{}))
 }
 
 func TestPlanEstimate(t *testing.T) {

@@ -92,14 +92,12 @@ func variedFlags(run *result.Run) (flags []string) {
 // Subject is what was run: the user's own command or program, or gorun's.
 func (v Views) Subject(run *result.Run) string {
 	if of := v.Of(run.Experiment); of.Placed != nil {
-		if options, err := view.OptionsOf(run.Spec); err == nil && options.Text("program") != "" {
+		options := view.OptionsOf(run.Spec)
+		if options.Text("program") != "" {
 			return view.Program(run) // it runs already
 		}
-		if command := of.Placed(run); command != "" {
+		if command := cmp.Or(of.Placed(run), options.Text("command")); command != "" {
 			return command
-		}
-		if options, err := view.OptionsOf(run.Spec); err == nil && options.Text("command") != "" {
-			return options.Text("command")
 		}
 	}
 	return "gorun " + run.Experiment

@@ -34,7 +34,7 @@ func TopologyOf(m *topology.Machine, details topology.Details, tool result.Tool)
 
 // Page implements document.Document: what there is, which CPUs are ours and why the others are not, the packages, nodes, last-level caches
 // and cores as a tree, how far the nodes are from each other, and the devices.
-func (t Topology) Page(bool) (view.Page, error) {
+func (t Topology) Page(bool) view.Page {
 	m := t.Machine
 	return view.Page{
 		Above: []view.Text{
@@ -43,7 +43,7 @@ func (t Topology) Page(bool) (view.Page, error) {
 		},
 		Tables:   []table.Table{topoDistances(m), topoDevices(m, t.Devices)},
 		Warnings: result.OneEach(view.Warnings(t.Document.Warnings)),
-	}, nil
+	}
 }
 
 // topoCounts is the first line.

@@ -18,7 +18,7 @@ import (
 
 func topoText(t testing.TB, m *topology.Machine, d topology.Details, width int) string {
 	t.Helper()
-	return text(t, TopologyOf(m, d, result.Tool{}), term.Options{Width: width})
+	return text(TopologyOf(m, d, result.Tool{}), term.Options{Width: width})
 }
 
 // hostText shows a recorded machine.

@@ -15,17 +15,14 @@ const ratiosAnchor = "ratios"
 // figuresOf returns the drawings of a report that apply to the run, in order: those of every run and those of its
 // experiment.
 func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
-	of := views.Of(run.Experiment)
-	times := func(run *result.Run) (chart.Drawing, bool) { return chart.CellTimes(views.Shape(run).Series(run)) }
-	panels := func(run *result.Run) (chart.Drawing, bool) { return chart.SamplePanels(views.Shape(run).Series(run)) }
-	cpus := func(run *result.Run) (chart.Drawing, bool) { return chart.CPUStrip(views.Shape(run).RowsOf(run)) }
+	shape := views.Shape(run)
+	ratios := func(run *result.Run) (chart.Drawing, bool) { return chart.RatioForest(run, shape) }
+	times := func(run *result.Run) (chart.Drawing, bool) { return chart.CellTimes(shape.Series(run)) }
+	panels := func(run *result.Run) (chart.Drawing, bool) { return chart.SamplePanels(shape.Series(run)) }
+	cpus := func(run *result.Run) (chart.Drawing, bool) { return chart.CPUStrip(shape.RowsOf(run)) }
 	return slices.Concat(
-		[]experiment.Drawing{
-			{Anchor: ratiosAnchor, Draw: chart.RatioForest(views.Shape(run))},
-			{Anchor: "times", Draw: times},
-			{Anchor: "samples", Draw: panels},
-		},
-		of.Drawings,
+		[]experiment.Drawing{{Anchor: ratiosAnchor, Draw: ratios}, {Anchor: "times", Draw: times}, {Anchor: "samples", Draw: panels}},
+		views.Of(run.Experiment).Drawings,
 		[]experiment.Drawing{{Anchor: "cpus", Draw: cpus}},
 	)
 }

@@ -68,8 +68,7 @@ func date(run *result.Run) string {
 func headOf(inputs []Input, views render.Views, compared []view.Statement) (question string, answer []view.Statement) {
 	first := inputs[0].Run
 	if len(inputs) == 1 {
-		doubtful := view.Doubtful(first.Samples)
-		return views.Question(first), slices.DeleteFunc(views.Answer(first), func(s view.Statement) bool { return s.Text == doubtful })
+		return views.Question(first), slices.DeleteFunc(views.Answer(first), func(s view.Statement) bool { return s.Doubts })
 	}
 	subject := views.Subject(first)
 	question = fmt.Sprintf("How do these %d runs of %s compare?", len(inputs), subject)

@@ -38,7 +38,7 @@ func disturbances(run *result.Run) table.Table {
 			none = append(none, c.Label)
 		default:
 			negative = negative || spread.Least < 0
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(c.Label), spread, table.Count(len(known))}})
+			t.AddRow(table.Text(c.Label), spread, table.Count(len(known)))
 		}
 	}
 	for _, note := range []struct {
@@ -62,7 +62,7 @@ func environment(in Input) table.Table {
 	t.Add("what", "value")
 	add := func(name, value string) {
 		if value != "" {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(value)}})
+			t.AddRow(table.Text(name), table.Text(value))
 		}
 	}
 	add("file", filepath.Base(in.File))
@@ -96,13 +96,10 @@ func environment(in Input) table.Table {
 func options(run *result.Run) table.Table {
 	t := table.Table{Name: "options", Title: "What was asked"}
 	t.Add("option", "value")
-	spec, err := view.OptionsOf(run.Spec)
-	if err != nil {
-		return t
-	}
+	spec := view.OptionsOf(run.Spec)
 	for _, name := range spec.Names() {
 		name, value := strings.ReplaceAll(name, "_", " "), spec.Text(name)
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(value)}})
+		t.AddRow(table.Text(name), table.Text(value))
 	}
 	return t
 }

@@ -47,10 +47,9 @@ func sectionOf(anchor string, in Input, views render.Views, several bool) page.S
 	run := in.Run
 	s := page.Section{
 		Anchor: anchor, Name: filepath.Base(in.File), Run: true, Open: !in.Ended, Partial: run.Partial,
-		Tables:   page.Sheets(views.Tables(run, false)...),
+		Tables:   views.Tables(run, false),
 		Findings: views.Findings(run), FindingsTitle: views.FindingsTitle(run), Warnings: result.OneEach(run.Warnings),
-		Quality: page.Sheets(append(view.Quality(run, true), disturbances(run))...), Environment: page.SheetOf(environment(in)), Options: page.SheetOf(options(run)),
-		Commands: page.SheetOf(commands(run)),
+		Quality: append(view.Quality(run, true), disturbances(run)), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}
 	if several {
 		s.Answer = views.Answer(run)
@@ -64,7 +63,7 @@ func sectionOf(anchor string, in Input, views render.Views, several bool) page.S
 			continue
 		}
 		figure.Table.Name = cmp.Or(figure.Table.Name, f.Anchor)
-		d := page.DrawingOf(anchor+"-"+f.Anchor, figure)
+		d := page.Drawing{Anchor: anchor + "-" + f.Anchor, Drawing: figure}
 		if f.Anchor == ratiosAnchor {
 			s.Beside = &d
 			continue

@@ -7,7 +7,6 @@ import (
 
 	"gorun/internal/base/units"
 	"gorun/internal/judge/matrix"
-	"gorun/internal/publish/page"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/column"
 	"gorun/internal/record/table"
@@ -16,7 +15,7 @@ import (
 )
 
 // comparisons returns tables with the medians of runs of the same experiment that have common cells, side by side.
-func comparisons(inputs []Input, views render.Views) (tables []page.Sheet, answer []view.Statement) {
+func comparisons(inputs []Input, views render.Views) (tables []table.Table, answer []view.Statement) {
 	for i, in := range inputs {
 		another := func(other Input) bool { return other.Run.Experiment != in.Run.Experiment }
 		same := slices.DeleteFunc(slices.Clone(inputs), another)
@@ -24,7 +23,7 @@ func comparisons(inputs []Input, views render.Views) (tables []page.Sheet, answe
 			continue
 		}
 		if t, found := sideBySide(same, views.Shape(in.Run)); len(t.Rows) > 0 {
-			tables, answer = append(tables, page.SheetOf(t)), append(answer, found...)
+			tables, answer = append(tables, t), append(answer, found...)
 		}
 	}
 	return tables, answer

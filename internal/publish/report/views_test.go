@@ -24,11 +24,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"gorun/internal/experiment"
 	"gorun/internal/files/input"
 	"gorun/internal/publish/document"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
-	"gorun/internal/show/chart"
 	"gorun/internal/show/rendertest"
 	"gorun/internal/show/term"
 	"gorun/internal/show/view"
@@ -359,11 +359,11 @@ func TestPictures(t *testing.T) {
 		run, none string
 		draw      func(io.Writer, *result.Run) error
 	}{
-		{"bind", "no trial has a good sample", bind.Experiment.Picture.Draw},
-		{"c2c", "this run of gorun c2c has no good sample of a pair", c2c.Experiment.Picture.Draw},
-		{"contend", "no operation ran on different numbers of CPUs", contend.Experiment.Picture.Draw},
-		{"numa", "no row has a good sample", numa.Experiment.Picture.Draw},
-		{"matrix", "no cell has one", chart.MatrixSVG(primes.Experiment.Shape(false))},
+		{"bind", "no trial has a good sample", bind.Experiment.Picture.Write},
+		{"c2c", "this run of gorun c2c has no good sample of a pair", c2c.Experiment.Picture.Write},
+		{"contend", "no operation ran on different numbers of CPUs", contend.Experiment.Picture.Write},
+		{"numa", "no row has a good sample", numa.Experiment.Picture.Write},
+		{"matrix", "no cell has one", experiment.Ratios(primes.Experiment.Shape(false)).Write},
 	} {
 		run := copyOf(t, c.run)
 		require.NoError(t, c.draw(io.Discard, run))

@@ -4,7 +4,6 @@ package table
 
 import (
 	"math"
-	"slices"
 
 	"gorun/internal/base/units"
 	"gorun/internal/record/column"
@@ -28,13 +27,14 @@ func (t *Table) Add(titles ...string) {
 	}
 }
 
+// AddRow adds a row that is not about a cell.
+func (t *Table) AddRow(values ...Value) { t.Rows = append(t.Rows, Row{Values: values}) }
+
 // VerdictTitle is the title of the column of verdicts.
 const VerdictTitle = "verdict"
 
-// Has reports whether the table has a column of this title.
-func (t *Table) Has(title string) bool {
-	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Title == title })
-}
+// IsVerdict reports whether a column has verdicts.
+func (c Column) IsVerdict() bool { return c.Title == VerdictTitle }
 
 // Column is a column of a table.
 type Column struct {
@@ -166,6 +166,18 @@ type SheetColumn struct {
 	Right bool // its cells line up at the right
 	Range bool
 	Bar   bool // its cells are drawn; without a terminal they are empty
+}
+
+// Pick returns the sheet with these columns, in this order.
+func (s Sheet) Pick(columns []int) (picked Sheet) {
+	picked.Rows = make([][]Shown, len(s.Rows))
+	for _, n := range columns {
+		picked.Columns = append(picked.Columns, s.Columns[n])
+		for i, row := range s.Rows {
+			picked.Rows[i] = append(picked.Rows[i], row[n])
+		}
+	}
+	return picked
 }
 
 // Shown is a value as people read it.

@@ -26,8 +26,10 @@ type Way struct {
 	head   string // a line before the others
 	of     func(p named.Placement) text
 	now    func(s placement.Setting, r *Running) []string // for a program that runs; nil: the way is for one that is started
-	kept   kept
-	brief  func(l *result.Lines) string // what a table has in place of the lines; nil: a table has the lines
+	// Where a result keeps the only line of the way, or the several that it has.
+	single  func(l *result.Lines) *string
+	several func(l *result.Lines) *[]string
+	brief   func(l *result.Lines) string // what a table has in place of the lines; nil: a table has the lines
 }
 
 // Entry implements catalog.Entry.
@@ -46,30 +48,23 @@ type text struct {
 // none is the text of a way that cannot apply a setting.
 func none(why string) text { return text{lacks: why} }
 
-// kept is where a result keeps the lines of a way.
-type kept struct {
-	get func(l *result.Lines) []string
-	set func(l *result.Lines, lines []string)
-}
-
-// line keeps a single line.
-func line(at func(l *result.Lines) *string) kept {
-	return kept{
-		get: func(l *result.Lines) []string {
-			if text := *at(l); text != "" {
-				return []string{text}
-			}
-			return nil
-		},
-		set: func(l *result.Lines, lines []string) { *at(l) = strings.Join(lines, " ") },
+// kept returns the lines that a result keeps of the way.
+func (w Way) kept(l *result.Lines) []string {
+	if w.several != nil {
+		return *w.several(l)
 	}
+	if line := *w.single(l); line != "" {
+		return []string{line}
+	}
+	return nil
 }
 
-// lines keeps any number of them.
-func lines(at func(l *result.Lines) *[]string) kept {
-	return kept{
-		get: func(l *result.Lines) []string { return *at(l) },
-		set: func(l *result.Lines, lines []string) { *at(l) = lines },
+// keep has a result keep the lines of the way.
+func (w Way) keep(l *result.Lines, lines []string) {
+	if w.several != nil {
+		*w.several(l) = lines
+	} else {
+		*w.single(l) = strings.Join(lines, " ")
 	}
 }
 
@@ -86,7 +81,7 @@ func Lines(p named.Placement, r *Running) (l result.Lines) {
 	}
 	for _, w := range Ways {
 		t := w.of(p)
-		w.kept.set(&l, t.lines)
+		w.keep(&l, t.lines)
 		if t.lacks != "" {
 			if l.Lacks == nil {
 				l.Lacks = map[string]string{}
@@ -110,7 +105,7 @@ func Lines(p named.Placement, r *Running) (l result.Lines) {
 // Lines returns the lines of a way, ready to be pasted; none: the way cannot apply the setting, or nothing needs to be set. Those for a
 // program that runs are l.Now.
 func (w Way) Lines(l *result.Lines) []string {
-	lines := w.kept.get(l)
+	lines := w.kept(l)
 	if w.head != "" && len(lines) > 0 {
 		lines = append([]string{w.head}, lines...)
 	}
@@ -121,7 +116,7 @@ func (w Way) Lines(l *result.Lines) []string {
 func (w Way) Brief(l *result.Lines) (lines []string) {
 	switch {
 	case w.brief == nil:
-		lines = w.kept.get(l)
+		lines = w.kept(l)
 	case w.brief(l) != "":
 		lines = []string{w.brief(l)}
 	}
@@ -154,7 +149,7 @@ func Print(stdout, stderr io.Writer, name, words string, l *result.Lines, comman
 	lines, lacks := way.Lines(l), l.Lacks[name]
 	if now := l.Now[name]; now != nil {
 		if len(lines) > 0 {
-			words += "; " + atStart + strings.Join(way.kept.get(l), " ")
+			words += "; " + atStart + strings.Join(way.kept(l), " ")
 		}
 		lines = now
 	}
@@ -230,7 +225,7 @@ func Table(l *result.Lines) (t table.Table) {
 	for _, w := range Ways {
 		name := w.Name
 		add := func(line string) {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Text(line)}})
+			t.AddRow(table.Text(name), table.Text(line))
 			name = ""
 		}
 		for i, group := range all {

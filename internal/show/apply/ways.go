@@ -15,32 +15,32 @@ import (
 var Ways = [...]Way{
 	{
 		Name: "gorun", Usage: "gorun exec, which reads the setting back", Before: true, of: byGorun,
-		kept: line(func(l *result.Lines) *string { return &l.Gorun }),
+		single: func(l *result.Lines) *string { return &l.Gorun },
 	},
 	{
 		Name: "taskset", Usage: "taskset, nice and chrt before a command", Before: true, of: byTaskset, now: nowByTaskset,
-		kept: line(func(l *result.Lines) *string { return &l.Taskset }),
+		single: func(l *result.Lines) *string { return &l.Taskset },
 	},
 	{
 		Name: "numactl", Usage: "numactl before a command, for memory too", Before: true, of: byNumactl,
-		kept: line(func(l *result.Lines) *string { return &l.Numactl }),
+		single: func(l *result.Lines) *string { return &l.Numactl },
 	},
 	{
 		Name: "systemd", Usage: "the [Service] section of a unit", head: "[Service]", of: bySystemd, now: nowBySystemd,
-		kept: lines(func(l *result.Lines) *[]string { return &l.Systemd }),
+		several: func(l *result.Lines) *[]string { return &l.Systemd },
 	},
 	{
 		Name: "docker", Usage: "options of docker run", of: byDocker, now: nowByDocker,
-		kept: line(func(l *result.Lines) *string { return &l.Docker }),
+		single: func(l *result.Lines) *string { return &l.Docker },
 	},
 	{
 		Name: "kubernetes", Usage: "the resources of a container in a pod", of: byPod,
-		kept:  lines(func(l *result.Lines) *[]string { return &l.Pod }),
-		brief: func(l *result.Lines) string { return l.Kubernetes },
+		several: func(l *result.Lines) *[]string { return &l.Pod },
+		brief:   func(l *result.Lines) string { return l.Kubernetes },
 	},
 	{
 		Name: "go", Usage: "lines for the beginning of a Go program's main", of: byGo,
-		kept: lines(func(l *result.Lines) *[]string { return &l.Go }),
+		several: func(l *result.Lines) *[]string { return &l.Go },
 		brief: func(l *result.Lines) string {
 			if len(l.Go) == 0 {
 				return ""

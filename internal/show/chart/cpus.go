@@ -63,7 +63,7 @@ func CPUStrip(all []view.Measured) (Drawing, bool) {
 	rows = first(&f, rows, min(maxRows, cpusCells/len(cpus)))
 	f.Table.Add("CPU")
 	for _, cpu := range cpus {
-		f.Table.Rows = append(f.Table.Rows, table.Row{Values: []table.Value{table.Count(cpu)}})
+		f.Table.AddRow(table.Count(cpu))
 	}
 	cell := min(mapCell, innerWidth/float64(len(cpus)))
 	scale := heatScale{lo: 0, hi: 100}

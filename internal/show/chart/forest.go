@@ -1,9 +1,7 @@
 package chart
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -16,13 +14,6 @@ import (
 )
 
 const forestMark = 11 // height of a ratio
-
-// MatrixSVG returns a function that draws the verdicts of a matrix, of runs with tables of this shape.
-func MatrixSVG(shape view.Shape) func(w io.Writer, run *result.Run) error {
-	return func(w io.Writer, run *result.Run) error {
-		return Write(w, view.Named(run), errors.New("cannot draw the verdicts: no cell has one"), RatioForest(shape))
-	}
-}
 
 // ratio is the ratio of a figure of a cell to that of the baseline as the words of its verdict have it, and the interval that holds it.
 type ratio struct {
@@ -77,20 +68,13 @@ func ratiosOf(run *result.Run, cell result.Cell) []ratio {
 	return all
 }
 
-// RatioForest returns a function that draws each cell's ratios to the baseline with the intervals that hold them. The scale goes by equal ratios, so that half
-// and double are as far from 1.
-func RatioForest(shape view.Shape) func(run *result.Run) (Drawing, bool) {
-	return func(run *result.Run) (Drawing, bool) {
-		if run.Matrix == nil {
-			return Drawing{}, false
-		}
-		return forest(run, shape.Subject(run))
+// RatioForest draws each cell's ratios to the baseline with the intervals that hold them. The scale goes by equal ratios, so that half
+// and double are as far from 1. False if no cell has a verdict.
+func RatioForest(run *result.Run, shape view.Shape) (Drawing, bool) {
+	if run.Matrix == nil {
+		return Drawing{}, false
 	}
-}
-
-// forest draws the ratios of a run that was judged by a figure.
-func forest(run *result.Run, what string) (Drawing, bool) {
-	titles := view.CellTitles(run)
+	titles, what := view.CellTitles(run), shape.Subject(run)
 	baseline := "that of its own row"
 	if run.Cells[0].Against == nil {
 		baseline = titles[run.Matrix.Baseline]

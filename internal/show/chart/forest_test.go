@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"gorun/internal/record/column"
 	"gorun/internal/record/result"
+	"gorun/internal/show/view"
 	"gorun/internal/stats"
 )
 
@@ -51,7 +53,7 @@ func TestEndsOfTheAxis(t *testing.T) {
 		if c.figure != nil {
 			run.Cells[1].Verdicts = map[string]stats.Verdict{"a": *c.figure}
 		}
-		f, ok := forest(run, "time")
+		f, ok := RatioForest(run, view.Shape{Columns: column.Common()})
 		assert.True(t, ok)
 		for _, want := range c.want {
 			assert.Contains(t, f.SVG, want)
@@ -67,7 +69,7 @@ func TestUnboundedIntervals(t *testing.T) {
 	} {
 		for _, v := range []stats.Verdict{{Kind: stats.CantTell, Typical: e, Step: 0.001}} {
 			run := &result.Run{Matrix: &result.Matrix{Margin: 0.02}, Cells: []result.Cell{{Name: "a"}, {Name: "b", Verdict: &v}}}
-			f, ok := forest(run, "time")
+			f, ok := RatioForest(run, view.Shape{Columns: column.Common()})
 			assert.True(t, ok)
 			assert.Contains(t, f.SVG, `">`+want+"</text>")
 			assert.NotContains(t, f.SVG, "l7-4v8z", "no arrow")

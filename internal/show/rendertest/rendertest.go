@@ -54,12 +54,6 @@ func Effect(kind stats.Kind, ratio, lo, hi float64, rounds int) *stats.Verdict {
 	}
 }
 
-// Timed returns the summary of a cell with this median, in seconds.
-func Timed(median float64) *result.Summary {
-	d := result.Distribution{Min: 0.97 * median, Median: median, Mean: 1.01 * median, P99: 1.2 * median, Max: 1.2 * median}
-	return &result.Summary{Samples: 25, Seconds: d, Spread: 0.23}
-}
-
 // Figures returns figures as a journal has them.
 func Figures(values map[string]any) (figures result.Figures) {
 	text, err := json.Marshal(values)

@@ -180,8 +180,8 @@ func soFar(v stats.Verdict) string {
 	if v.Rounds == 0 || v.Typical.Lo == 0 || v.Typical.Hi == math.MaxFloat64 {
 		return ""
 	}
-	open := stats.Verdict{Kind: stats.CantTell, Typical: v.Typical, Margin: v.Margin, Step: v.Step, Rate: v.Rate, Amount: v.Amount}
-	return strings.TrimPrefix(open.String(), string(stats.CantTell)+": ")
+	open := stats.Verdict{Typical: v.Typical, Margin: v.Margin, Step: v.Step, Rate: v.Rate, Amount: v.Amount}
+	return open.Why()
 }
 
 // scoreRows are the titles and the rows of some cells. Names are shortened where the rest would not fit.
@@ -205,9 +205,9 @@ func scoreRows(interim result.Interim, cells []result.InterimCell, opts Options)
 			figure = table.Seconds(cell.Seconds)
 		}
 		names[i] = cell.Name
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+		t.AddRow(
 			table.Text(""), figure, table.Text(soFar(cell.Verdict)), table.Text(scoreVerdicts(cell, interim.Figures, opts)),
-		}})
+		)
 	}
 	sheet := t.Sheet()
 	for i, name := range Apart(names, max(8, opts.Columns()-1-width(sheet)+len("cell"))) {

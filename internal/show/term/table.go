@@ -201,17 +201,14 @@ func bar(share float64, opts Options) string {
 }
 
 // only returns the sheet with some of its columns.
-func only(sheet table.Sheet, kept func(n int, c table.SheetColumn) bool) (left table.Sheet) {
-	left.Rows = make([][]table.Shown, len(sheet.Rows))
+func only(sheet table.Sheet, kept func(n int, c table.SheetColumn) bool) table.Sheet {
+	var columns []int
 	for n, c := range sheet.Columns {
 		if kept(n, c) {
-			left.Columns = append(left.Columns, c)
-			for i, row := range sheet.Rows {
-				left.Rows[i] = append(left.Rows[i], row[n])
-			}
+			columns = append(columns, n)
 		}
 	}
-	return left
+	return sheet.Pick(columns)
 }
 
 // named returns the sheet with the names of the rows in place of the columns that tell them apart; the names are cut where they do

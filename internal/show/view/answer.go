@@ -17,6 +17,9 @@ type Statement struct {
 	Text  string
 	Rows  [][]string
 	Apart bool // it is about something else than the statement before it
+
+	Doubts  bool   // it says how many samples are not valid
+	Finding string // the message of the finding that it says; "": it says none
 }
 
 // table returns the rows of a statement.
@@ -92,11 +95,14 @@ func (s Shape) Answer(run *result.Run) []Statement {
 	}
 	set := s.Series(run)
 	statements := []Statement{{Text: set.answer() + "."}}
-	if doubts := Doubtful(run.Samples); doubts != "" {
-		statements = append(statements, Statement{Text: doubts, Apart: true})
-	}
-	for _, finding := range run.Findings {
-		statements = append(statements, Statement{Text: finding.Message})
+	statements = append(statements, Doubts(run.Samples)...)
+	return append(statements, Found(run.Findings)...)
+}
+
+// Found says findings.
+func Found(findings []result.Finding) (statements []Statement) {
+	for _, finding := range findings {
+		statements = append(statements, Statement{Text: finding.Message, Finding: finding.Message})
 	}
 	return statements
 }
@@ -227,10 +233,7 @@ func Verdicts(run *result.Run) []Statement {
 	if last := len(whole) - 1; last >= 0 && whole[last].Partial { // what the budget cut is not judged
 		whole = whole[:last]
 	}
-	if doubts := Doubtful(whole); doubts != "" {
-		statements = append(statements, Statement{Text: doubts, Apart: true})
-	}
-	return statements
+	return append(statements, Doubts(whole)...)
 }
 
 // best says which cell of a run is the best, if that was looked for.
@@ -293,6 +296,15 @@ func Doubtful(samples []result.Sample) string {
 		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), are, v, reasons[0].Text)
 	}
 	return ""
+}
+
+// Doubts says the same as a statement; there is none where all samples are valid.
+func Doubts(samples []result.Sample) []Statement {
+	text := Doubtful(samples)
+	if text == "" {
+		return nil
+	}
+	return []Statement{{Text: text, Apart: true, Doubts: true}}
 }
 
 // Judgements says what was found of some comparisons with the same thing, by what was found, in the order of the claims.
@@ -367,14 +379,16 @@ var headings = map[stats.Kind]string{
 
 // found is what was found, without the kind of the verdict.
 func (c Claim) found() string {
-	switch c.Verdict.Kind {
+	switch v := c.Verdict; v.Kind {
 	case stats.Faster, stats.Slower:
-		return c.Verdict.Found()
-	case stats.Mixed:
-		return c.Verdict.String()
+		return v.Found()
+	case stats.Confounded:
+		return v.Undisturbed() + "; " + v.Reason
+	case stats.Invalid:
+		return v.Reason
+	default:
+		return v.String()
 	}
-	_, words, _ := strings.Cut(c.Verdict.String(), ": ")
-	return words
 }
 
 // sentence is a claim by itself.

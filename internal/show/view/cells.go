@@ -15,6 +15,9 @@ import (
 	"gorun/internal/stats"
 )
 
+// BenchNames are the options that come first in a benchmark's name.
+var BenchNames = []string{"row", "method", "kernel", "limit", "workers", "dispatch", "split"}
+
 // CellFlags are the flags that any cell gives, those of BenchNames first, and which of them are not the same in all.
 func CellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
 	all := Options{}

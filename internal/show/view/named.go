@@ -34,43 +34,25 @@ func Named(run *result.Run) *result.Run {
 	return &named
 }
 
-// nameOf returns the name of a cell in words.
+// nameOf returns the name of a cell in words. Its name has flags as they are typed.
 func nameOf(cell result.Cell) string {
-	type part struct {
-		at         int
-		typed, say string
-	}
-	var parts []part
+	const end = "\x00" // of a word: no name has it
+	name := " " + cell.Name + " "
 	for flag, value := range cell.Flags {
-		typed, say := "--"+flag+" "+shell.Quote(value), FlagWords(flag)+" "+value
+		typed, said := "--"+flag+" "+shell.Quote(value), FlagWords(flag)+" "+value
 		switch value {
 		case "true":
-			typed, say = "--"+flag, FlagWords(flag)
+			typed, said = "--"+flag, FlagWords(flag)
 		case "false":
-			typed, say = "--"+flag+"=false", "no "+FlagWords(flag)
+			typed, said = "--"+flag+"=false", "no "+FlagWords(flag)
 		}
-		for from := 0; ; from++ {
-			at := strings.Index(cell.Name[from:], typed)
-			if at < 0 {
-				break
-			}
-			from += at
-			if end := from + len(typed); (from == 0 || cell.Name[from-1] == ' ') && (end == len(cell.Name) || cell.Name[end] == ' ') {
-				parts = append(parts, part{from, typed, say})
-				break
-			}
-		}
+		name = strings.Replace(name, " "+typed+" ", " "+end+said+end+" ", 1)
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.at, b.at) })
 	var words []string
-	at := 0
-	for _, p := range parts {
-		if p.at < at {
-			return cell.Name
+	for word := range strings.SplitSeq(name, end) {
+		if word = strings.TrimSpace(word); word != "" {
+			words = append(words, word)
 		}
-		words, at = append(words, strings.TrimSpace(cell.Name[at:p.at]), p.say), p.at+len(p.typed)
 	}
-	words = append(words, strings.TrimSpace(cell.Name[at:]))
-	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
 	return cmp.Or(strings.Join(words, " · "), cell.Name)
 }

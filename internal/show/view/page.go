@@ -16,7 +16,6 @@ type Page struct {
 	Tables   []table.Table
 	Below    []Text // what is said below the tables, such as how a run was measured
 	Warnings []result.Warning
-	Inline   bool // a terminal shows each warning as a paragraph of its own, without a heading
 }
 
 // Text is a block of text that is laid out for an output.
@@ -56,23 +55,13 @@ func (p Page) warnings(opts term.Options) (block string) {
 	if len(p.Warnings) == 0 {
 		return ""
 	}
-	if p.Inline {
-		for _, warning := range p.Warnings {
-			block += term.Paragraph("warning: ", warning.Message, opts.Columns())
-		}
-		return block
-	}
 	block = opts.Paint(term.Bold, "Warnings:") + "\n"
 	for i, warning := range p.Warnings {
 		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
 		if warning.Hint == "" || i+1 < len(p.Warnings) && p.Warnings[i+1].Hint == warning.Hint {
 			continue
 		}
-		text, command, found := strings.Cut(warning.Hint, ": gorun ")
-		if found { // never broken: it is there to be copied
-			text, command = text+":", "      gorun "+command+"\n"
-		}
-		block += term.Paragraph("    hint: ", text, opts.Columns()) + command
+		block += term.Paragraph("    hint: ", warning.Hint, opts.Columns())
 	}
 	return block
 }

@@ -47,7 +47,7 @@ func controlTable(run *result.Run, verbose bool) table.Table {
 			}
 		}
 		if len(words) > 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(run.Cells[control.Baseline].Name), words}})
+			t.AddRow(table.Text(run.Cells[control.Baseline].Name), words)
 		}
 	}
 	if verbose {
@@ -106,7 +106,7 @@ func gradeTable(run *result.Run, verbose bool) table.Table {
 		if more := len(order) - maxReasons; more > 0 {
 			words = append(words, table.Phrase{Text: fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason"))})
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(n), table.Text(grade), words}})
+		t.AddRow(table.Count(n), table.Text(grade), words)
 	}
 	disturbed := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
 		return s.Quality.Grade != result.Suspect || !positive(s.Quality.Signals.OtherSeconds) && !positive(s.Quality.Signals.StealSeconds)

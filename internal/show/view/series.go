@@ -147,11 +147,7 @@ func FigureOf(run *result.Run, c column.Column) (what, of string) {
 // Program returns the name of the program that a run is about, without its folder and arguments: that of the command, or of the
 // program that runs already. "": there are several, or none.
 func Program(run *result.Run) string {
-	options, err := OptionsOf(run.Spec)
-	if err != nil {
-		return ""
-	}
-	name, _, _ := strings.Cut(options.Text("program"), ", ")
+	name, _, _ := strings.Cut(OptionsOf(run.Spec).Text("program"), ", ")
 	if name == "" {
 		for i := range run.Cells {
 			command := run.Cells[i].Command

@@ -16,22 +16,19 @@ import (
 // through JSON, so that both look the same here.
 type Options map[string]any
 
-// OptionsOf reads an experiment's options. Numbers stay as they were written: a limit above 2^53 must not be rounded.
-func OptionsOf(options any) (Options, error) {
+// OptionsOf reads an experiment's options. Numbers stay as they were written: a limit above 2^53 must not be rounded. What a stranger's file
+// has in place of options has none.
+func OptionsOf(options any) (all Options) {
 	text, err := json.Marshal(options)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the run's options: %w", err)
+		return nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	var out Options
-	if err := dec.Decode(&out); err != nil {
-		return nil, fmt.Errorf("cannot read the run's options: %w", err)
+	if dec.Decode(&all) != nil {
+		return nil
 	}
-	if out == nil {
-		out = Options{} // a run without options has null
-	}
-	return out, nil
+	return all
 }
 
 // Text shows an option: "" when it is absent or has its zero value (0, false, an empty text or list).

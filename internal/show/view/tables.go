@@ -154,7 +154,7 @@ func (s Shape) figures(row Measured) table.Table {
 			continue
 		}
 		if v := valueOf(row.Samples, c); v != nil {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(label(c)), v}})
+			t.AddRow(table.Text(label(c)), v)
 		}
 	}
 	return t
@@ -221,7 +221,7 @@ func orderTable(run *result.Run) table.Table {
 		for _, cell := range group {
 			names = append(names, run.Cells[cell].Name)
 		}
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(i + 1), table.Phrases{{Text: strings.Join(names, ", ")}}}})
+		t.AddRow(table.Count(i+1), table.Phrases{{Text: strings.Join(names, ", ")}})
 	}
 	return t
 }
@@ -269,7 +269,7 @@ func cellTimes(run *result.Run) []string {
 func showAlike(values []table.Value) []string {
 	t := table.Table{Columns: []table.Column{{}}}
 	for _, x := range values {
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{x}})
+		t.AddRow(x)
 	}
 	texts := make([]string, len(values))
 	for i, row := range t.Sheet().Rows {
@@ -372,7 +372,7 @@ func (s Shape) groups(run *result.Run, rows []Measured) (tables []table.Table) {
 			labels, values := s.labelsOf(run, rows)
 			t.Columns = labels
 			for i := range rows {
-				t.Rows = append(t.Rows, table.Row{Values: values[i]})
+				t.AddRow(values[i]...)
 			}
 			tables = append(tables, t)
 		}

@@ -143,7 +143,7 @@ func merged(numbers []int, most int) [][]int {
 }
 
 // mapBlock renders the heat map.
-func mapBlock(run *result.Run, _ view.Options, opts term.Options) string {
+func mapBlock(run *result.Run, opts term.Options) string {
 	h, legend, ok := heat(run)
 	if !ok || run.Matrix == nil || run.Matrix.Order.Design != result.Pairs {
 		return ""

@@ -131,7 +131,7 @@ func heatOf(pairs []Figures) *chart.Heat {
 }
 
 // mapBlock returns the heat map, or where to find it if it is too wide.
-func mapBlock(run *result.Run, _ view.Options, opts term.Options) string {
+func mapBlock(run *result.Run, opts term.Options) string {
 	pairs := measuredPairs(run.Samples)
 	block := chart.HeatText(heatOf(pairs), "One way, by CPU", opts)
 	n := len(seats(pairs))

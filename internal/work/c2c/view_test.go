@@ -60,5 +60,5 @@ func TestTooManyCPUs(t *testing.T) {
 		run.Samples = append(run.Samples, result.Sample{Values: result.FiguresOf(&Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1})})
 	}
 	assert.Empty(t, heatOf(measuredPairs(run.Samples)).Rows)
-	assert.Contains(t, mapBlock(run, nil, term.Options{}), "A map of 512 CPUs is too wide for this page")
+	assert.Contains(t, mapBlock(run, term.Options{}), "A map of 512 CPUs is too wide for this page")
 }

@@ -53,7 +53,7 @@ func userCommand(run *result.Run) string {
 }
 
 // answer recommends a placement, if placements of a command are compared, and says which commands failed more often than others.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
 	}
@@ -64,10 +64,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	if !found && len(run.Findings) == 0 {
 		return nil
 	}
-	verdicts := view.Verdicts(run)
-	for _, finding := range run.Findings {
-		verdicts = append(verdicts, view.Statement{Text: finding.Message})
-	}
+	verdicts := append(view.Verdicts(run), view.Found(run.Findings)...)
 	judged := func(c result.Cell) bool { return c.Verdict != nil && c.Verdict.Rounds > 0 }
 	if !found || run.Matrix.Best != nil || !slices.ContainsFunc(run.Cells, judged) || !best.Proven() && apply.Placed(run.Cells[best.Cell]) {
 		return verdicts
@@ -83,7 +80,7 @@ func dedicatedTable(d *result.Dedicated) table.Table {
 	t := table.Table{Title: fmt.Sprintf("Threads of other programs on CPU %d", d.CPU)}
 	t.Add("", "")
 	add := func(name, text string) {
-		t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(name), table.Phrases{{Text: text}}}})
+		t.AddRow(table.Text(name), table.Phrases{{Text: text}})
 	}
 	add("moved off", movedWords(d))
 	for _, l := range d.Left {

@@ -33,7 +33,7 @@ type found struct {
 // answer says what sharing costs each operation: the time on the most CPUs divided by the time on the fewest, or the time with the
 // slowest distance of the words divided by the time with the fastest. It returns nothing if rows differ in something else, or if cells
 // are judged.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	if run.Matrix != nil {
 		return nil
 	}
@@ -62,10 +62,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 			Text: "Too few samples to compare: gorun matrix contend " + all[0].axes + " compares them.",
 		})
 	}
-	if doubts := view.Doubtful(run.Samples); doubts != "" {
-		statements = append(statements, view.Statement{Text: doubts, Apart: true})
-	}
-	return statements
+	return append(statements, view.Doubts(run.Samples)...)
 }
 
 // byOperation returns the rows with a good sample, by what they do.

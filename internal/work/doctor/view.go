@@ -75,12 +75,12 @@ func (r *Report) tables() (tables []table.Table) {
 }
 
 // Page implements document.Document: the answer, then the conditions.
-func (r *Report) Page(bool) (view.Page, error) {
-	return view.Page{Answer: r.answer(), Tables: r.tables(), Warnings: view.Warnings(r.Warnings), Inline: true}, nil
+func (r *Report) Page(bool) view.Page {
+	return view.Page{Answer: r.answer(), Tables: r.tables(), Warnings: view.Warnings(r.Warnings)}
 }
 
 // Brief implements document.Summarised.
-func (r *Report) Brief() (view.Page, error) { return r.Page(false) }
+func (r *Report) Brief() view.Page { return r.Page(false) }
 
 // Fixes writes the commands that change conditions above OK, each with its undo.
 func (r *Report) Fixes(w io.Writer) error {

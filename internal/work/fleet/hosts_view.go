@@ -17,12 +17,12 @@ import (
 func (h *Hosts) Question() string { return "On which hosts does a placement help?" }
 
 // Page implements document.Document. The warnings name the runs that do not count, or not in full.
-func (h *Hosts) Page(bool) (view.Page, error) {
-	return view.Page{Answer: h.answer(), Tables: h.tables(), Warnings: view.Warnings(h.Warned), Inline: true}, nil
+func (h *Hosts) Page(bool) view.Page {
+	return view.Page{Answer: h.answer(), Tables: h.tables(), Warnings: view.Warnings(h.Warned)}
 }
 
 // Brief implements document.Summarised.
-func (h *Hosts) Brief() (view.Page, error) { return h.Page(false) }
+func (h *Hosts) Brief() view.Page { return h.Page(false) }
 
 // Spreadsheet implements document.Listed.
 func (h *Hosts) Spreadsheet() table.Table { return h.cellsTable() }

@@ -20,12 +20,12 @@ import (
 func (j *Judgement) Question() string { return "Which nodes are slow?" }
 
 // Page implements document.Document.
-func (j *Judgement) Page(bool) (view.Page, error) {
-	return view.Page{Answer: j.answer(), Tables: j.tables(), Warnings: view.Warnings(j.Warnings), Inline: true}, nil
+func (j *Judgement) Page(bool) view.Page {
+	return view.Page{Answer: j.answer(), Tables: j.tables(), Warnings: view.Warnings(j.Warnings)}
 }
 
 // Brief implements document.Summarised.
-func (j *Judgement) Brief() (view.Page, error) { return j.Page(false) }
+func (j *Judgement) Brief() view.Page { return j.Page(false) }
 
 // mostNamed is the number of names in a sentence or a cell of a table.
 const mostNamed = 8
@@ -63,18 +63,15 @@ func (s *Standing) isRate() bool { return s.Better == result.Higher }
 
 // slower says by how much the node is slower: "5.1% slower" or "2.31 × as long" of a time, "4.9% less" or "0.43 × as much" of a rate.
 func (s *Standing) slower() string {
+	ratio, worse, word := s.Ratio, units.Plus, " slower"
 	if s.isRate() {
-		text := units.Changes{Step: 0.001, Amount: true}.Ratio(1 / s.Ratio)
-		if percent, is := strings.CutPrefix(text, "−"); is {
-			return percent + " less"
-		}
-		return text
+		ratio, worse, word = 1/s.Ratio, units.Minus, " less"
 	}
-	text := units.Changes{Step: 0.001}.Ratio(s.Ratio)
-	if percent, is := strings.CutPrefix(text, "+"); is {
-		return percent + " slower"
+	sign, text := units.Changes{Step: 0.001, Amount: s.isRate()}.Parts(ratio)
+	if sign == worse {
+		return text + word
 	}
-	return text
+	return sign + text
 }
 
 // words say in what the node is slower, and by how much.
@@ -234,7 +231,7 @@ func (j *Judgement) unjudgedTable() table.Table {
 	t.Add("nodes", "")
 	add := func(what string, names []string) {
 		if len(names) > 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(what), table.Phrases{{Text: named(names)}}}})
+			t.AddRow(table.Text(what), table.Phrases{{Text: named(names)}})
 		}
 	}
 	for _, state := range States[1:] {
@@ -281,7 +278,7 @@ func (j *Judgement) visitsTable() table.Table {
 		{v.Disturbed, "measures of these visits were disturbed, still used"},
 	} {
 		if row.n > 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Count(row.n), table.Phrases{{Text: row.what}}}})
+			t.AddRow(table.Count(row.n), table.Phrases{{Text: row.what}})
 		}
 	}
 	return t
@@ -361,13 +358,13 @@ func (j *Judgement) Spreadsheet() table.Table {
 	t.Add("node", "class", "state", "measure", "figure", "visits", "e", "ratio", "slow")
 	for _, n := range j.Nodes {
 		for _, m := range n.Measures {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{
+			t.AddRow(
 				table.Text(n.Name), table.Text(n.Class), table.Text(n.State), table.Text(m.Measure), number(m.Figure, ""), table.Count(m.Bets),
 				number(m.E, ""), number(m.Ratio, ""), table.Text(fmt.Sprint(slow[[2]string{n.Name, m.Measure}])),
-			}})
+			)
 		}
 		if len(n.Measures) == 0 {
-			t.Rows = append(t.Rows, table.Row{Values: []table.Value{table.Text(n.Name), table.Text(n.Class), table.Text(n.State), nil, nil, nil, nil, nil, nil}})
+			t.AddRow(table.Text(n.Name), table.Text(n.Class), table.Text(n.State), nil, nil, nil, nil, nil, nil)
 		}
 	}
 	return t

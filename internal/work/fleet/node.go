@@ -337,7 +337,7 @@ func (v *Visited) tables() []table.Table {
 }
 
 // Page implements document.Document. The path is not broken into lines, so that it can be copied.
-func (v *Visited) Page(bool) (view.Page, error) {
+func (v *Visited) Page(bool) view.Page {
 	path := func(term.Options) string { return "  " + v.Path + "\n" }
-	return view.Page{Answer: v.answer(), Copied: path, Tables: v.tables()}, nil
+	return view.Page{Answer: v.answer(), Copied: path, Tables: v.tables()}
 }

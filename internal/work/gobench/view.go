@@ -98,7 +98,7 @@ func several(all []comparison) bool {
 }
 
 // answer says which benchmarks became slower or faster, and which allocate more or less.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	all := comparisons(run)
 	var claims []view.Claim
 	for _, c := range all {
@@ -115,10 +115,7 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 		return nil
 	}
 	statements := append(view.Judgements(claims, before(all)), view.ByFigures(run, func(i int) string { return name(run, &run.Cells[i]) })...)
-	for _, change := range changes(run) {
-		statements = append(statements, view.Statement{Text: change.Message})
-	}
-	return statements
+	return append(statements, view.Found(changes(run))...)
 }
 
 // tables have a row for each benchmark in each setting that is compared with another one, and those of the figures that it reports

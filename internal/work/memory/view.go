@@ -2,20 +2,16 @@ package memory
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
 	"gorun/internal/experiment"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 	"gorun/internal/show/chart"
-	"gorun/internal/show/term"
 	"gorun/internal/show/view"
 )
 
@@ -76,7 +72,7 @@ func byBandwidth(a, b row) int { return cmp.Compare(a.bandwidth.Median, b.bandwi
 func rate(bytes float64) string { return table.Format(column.BytesPerSecond, bytes) }
 
 // answer says what the fastest row reached, or what load does to the latency. Cells that are judged have verdicts.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	rows := rowsOf(run)
 	if run.Matrix != nil || len(rows) == 0 {
 		return nil
@@ -133,21 +129,12 @@ func (r row) words() string {
 	return text
 }
 
-// drawSVG draws a curve into a file.
-func drawSVG(w io.Writer, run *result.Run) error {
-	return chart.Write(w, run, hint.With(errors.New("cannot draw the latency over the bandwidth or the size: it was not measured"),
-		"give --loaded, or --latency with several --sizes"), curve, drawSizes)
-}
-
 // curve draws the latency of a read over the bandwidth that others take meanwhile, a line for each node of the memory.
 func curve(run *result.Run) (d chart.Drawing, drawn bool) {
-	if run.Experiment != "memory" {
-		return d, false
-	}
 	d = chart.Drawing{Title: "Latency under load", Table: table.Table{Name: "loaded", Title: "Medians over the samples, and their ranges"}}
 	d.Table.Add("memory", "pause in turns", "bandwidth", "latency")
 	panel := chart.Panel{Title: "ns a read", Unit: "ns"}
-	for _, r := range rowsOf(term.Clean(run)) {
+	for _, r := range rowsOf(run) {
 		x, ns := r.bandwidth.Median/1e9, r.latency
 		if ns.Median <= 0 || r.Size != nil || !chart.Drawable(x, ns.Least, ns.Most) {
 			continue
@@ -161,7 +148,7 @@ func curve(run *result.Run) (d chart.Drawing, drawn bool) {
 		if r.Pause != nil {
 			pause = table.Text(units.Count(float64(*r.Pause)))
 		}
-		d.Table.Rows = append(d.Table.Rows, table.Row{Values: []table.Value{table.Text(r.Mem), pause, r.bandwidth, ns}})
+		d.Table.AddRow(table.Text(r.Mem), pause, r.bandwidth, ns)
 	}
 	for i := range panel.Curves {
 		points := panel.Curves[i].Points

@@ -11,7 +11,6 @@ import (
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 	"gorun/internal/show/chart"
-	"gorun/internal/show/term"
 	"gorun/internal/show/view"
 )
 
@@ -61,10 +60,7 @@ func bySize(run *result.Run, all []series, sizes []uint64) []view.Statement {
 		return nil
 	}
 	statements := []view.Statement{{Text: "An access takes " + strings.Join(parts, "; ") + "."}}
-	if doubtful := view.Doubtful(run.Samples); doubtful != "" {
-		statements = append(statements, view.Statement{Text: doubtful})
-	}
-	return statements
+	return append(statements, view.Doubts(run.Samples)...)
 }
 
 // accessTime is the median time of an access, and the range of its samples.
@@ -107,10 +103,6 @@ func fits(bytes uint64, caches []result.Cache) table.Value {
 
 // drawSizes draws the time of an access over the size of the memory, with the CPU's caches. It returns false if the run has one size.
 func drawSizes(run *result.Run) (chart.Drawing, bool) {
-	if run.Experiment != "memory" {
-		return chart.Drawing{}, false
-	}
-	run = term.Clean(run)
 	all, sizes := latencySeries(run)
 	if len(sizes) < 2 {
 		return chart.Drawing{}, false

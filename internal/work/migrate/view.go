@@ -111,7 +111,7 @@ func derived(run *result.Run) (findings []result.Finding, _ []result.Warning) {
 
 // answer says what the costliest moves of a judged run cost, and then what was found about the accesses. nil: no thread
 // was moved, or nothing is judged.
-func answer(run *result.Run, _ view.Options) []view.Statement {
+func answer(run *result.Run) []view.Statement {
 	most, words := 0.0, ""
 	for _, r := range costliest(run) {
 		if r.cost > most {
@@ -124,5 +124,5 @@ func answer(run *result.Run, _ view.Options) []view.Statement {
 	verdicts := view.Verdicts(run)
 	first := verdicts[0].Text
 	verdicts[0].Text = "By the time of an access, " + strings.ToLower(first[:1]) + first[1:]
-	return append([]view.Statement{{Text: "A" + words[1:] + "."}}, verdicts...)
+	return append([]view.Statement{{Text: "A" + words[1:] + ".", Finding: words}}, verdicts...)
 }

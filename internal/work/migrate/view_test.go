@@ -66,7 +66,7 @@ func TestAnswer(t *testing.T) {
 			})})
 		}
 		got := ""
-		if statements := answer(run, nil); len(statements) > 0 {
+		if statements := answer(run); len(statements) > 0 {
 			got = statements[0].Text
 		}
 		assert.Equal(t, c.want, got, name)

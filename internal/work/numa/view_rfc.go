@@ -87,7 +87,7 @@ func rfcLines(head [][2]string, rows []measuredRow, figures [][]float64, form rf
 }
 
 // rfcBlock returns the table of a run, as the RFC has it.
-func rfcBlock(run *result.Run, options view.Options, opts term.Options) string {
+func rfcBlock(run *result.Run, opts term.Options) string {
 	rows := measuredRows(run)
 	if len(rows) == 0 {
 		return ""
@@ -111,7 +111,7 @@ func rfcBlock(run *result.Run, options view.Options, opts term.Options) string {
 	head := slices.DeleteFunc([][2]string{
 		{"NumSamples", samples},
 		{"Kernel", run.Host.Kernel},
-		{"Load", cmp.Or(options.Text("load"), "0")},
+		{"Load", cmp.Or(view.OptionsOf(run.Spec).Text("load"), "0")},
 		{"CPU_Model", strings.Join(strings.Fields(run.Host.CPUModel), " ")},
 		{"NUM_CPUS", strconv.Itoa(run.Host.CPUs)},
 		{"migration_cost_ns", cmp.Or(run.Host.MigrationCost, "unknown")},
