@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"gorun/internal/base/hint"
-	"gorun/internal/record/result"
 )
 
 // FlagSet is a set of flags with the shell completion of their values.
@@ -133,10 +132,4 @@ func (o optional[T]) String() string {
 		return ""
 	}
 	return fmt.Sprint(**o.to)
-}
-
-// Picture is a drawing of a run.
-type Picture struct {
-	Usage string // of --svg
-	Draw  func(w io.Writer, run *result.Run) error
 }

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"io"
+
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -44,6 +46,21 @@ type View struct {
 type Parts struct {
 	Of      func(sample result.Sample) []result.Sample
 	Columns column.List
+}
+
+// Picture has the texts of --svg, which writes the first of the View's drawings that applies to a run.
+type Picture struct {
+	Usage string
+	None  error // no drawing applies
+}
+
+// Draw writes the picture of a run as a self-contained SVG file.
+func (x Definition[C]) Draw(w io.Writer, run *result.Run) error {
+	var drawings []func(*result.Run) (chart.Drawing, bool)
+	for _, d := range x.View.Drawings {
+		drawings = append(drawings, d.Draw)
+	}
+	return chart.Write(w, run, x.Picture.None, drawings...)
 }
 
 // Drawing is a figure of a report.

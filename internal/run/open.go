@@ -55,7 +55,7 @@ func (d *driver) checkOutputs() error {
 func (d *driver) open(ctx context.Context) (err error) {
 	draw := chart.MatrixSVG(d.x.Shape(false))
 	if d.x.Picture != nil && d.kind != matrixRun {
-		draw = d.x.Picture.Draw
+		draw = d.x.Draw
 	}
 	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
 		return err

@@ -359,10 +359,10 @@ func TestPictures(t *testing.T) {
 		run, none string
 		draw      func(io.Writer, *result.Run) error
 	}{
-		{"bind", "no trial has a good sample", bind.Experiment.Picture.Draw},
-		{"c2c", "this run of gorun c2c has no good sample of a pair", c2c.Experiment.Picture.Draw},
-		{"contend", "no operation ran on different numbers of CPUs", contend.Experiment.Picture.Draw},
-		{"numa", "no row has a good sample", numa.Experiment.Picture.Draw},
+		{"bind", "no trial has a good sample", bind.Experiment.Draw},
+		{"c2c", "this run of gorun c2c has no good sample of a pair", c2c.Experiment.Draw},
+		{"contend", "no operation ran on different numbers of CPUs", contend.Experiment.Draw},
+		{"numa", "no row has a good sample", numa.Experiment.Draw},
 		{"matrix", "no cell has one", chart.MatrixSVG(primes.Experiment.Shape(false))},
 	} {
 		run := copyOf(t, c.run)

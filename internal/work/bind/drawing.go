@@ -1,28 +1,15 @@
 package bind
 
 import (
-	"errors"
-	"io"
-
-	"gorun/internal/base/hint"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 	"gorun/internal/show/chart"
 	"gorun/internal/show/term"
 )
 
-// SVG writes the table of a run of `gorun bind` as a self-contained SVG file.
-func SVG(w io.Writer, run *result.Run) error {
-	return chart.Write(w, run, hint.With(errors.New("cannot draw the table: no trial has a good sample"),
-		"the samples in --out have the reasons"), Trials)
-}
-
-// Trials draws the time of each process's sum in each trial, unbound above bound. It returns false if no sample is
+// drawTrials draws the time of each process's sum in each trial, unbound above bound. It returns false if no sample is
 // good.
-func Trials(run *result.Run) (chart.Drawing, bool) {
-	if run.Experiment != "bind" {
-		return chart.Drawing{}, false
-	}
+func drawTrials(run *result.Run) (chart.Drawing, bool) {
 	run = term.Clean(run)
 	h, legend, ok := heat(run)
 	if !ok {

@@ -4,6 +4,7 @@ package bind
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -56,8 +57,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Place:       experiment.Started,
 		SharedFlags: []string{"trials"},
 		Columns:     columns,
-		Picture:     &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},
-		View:        &shown,
+		Picture: &experiment.Picture{
+			Usage: "draw the table into this `file`",
+			None:  hint.With(errors.New("cannot draw the table: no trial has a good sample"), "the samples in --out have the reasons"),
+		},
+		View: &shown,
 	},
 	New: func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {

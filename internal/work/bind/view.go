@@ -19,7 +19,7 @@ import (
 var shown = experiment.View{
 	Drawn: mapBlock, Tables: tables, Plan: planTable, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials", "masks", "cold"},
-	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
+	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: drawTrials}},
 	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
 		return Deviations(run.Samples), nil
 	},

@@ -10,6 +10,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/result"
+	"gorun/internal/show/chart"
 	"gorun/internal/work/contend"
 )
 
@@ -35,8 +36,12 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		RowHint:  "give each cell two CPUs: --cpus '0,1 0,2'",
 		Compared: oneWay.Name,
 		Columns:  columns,
-		Picture:  &experiment.Picture{Usage: "draw the map into this `file`", Draw: writeSVG},
-		View:     &shown,
+		Picture: &experiment.Picture{
+			Usage: "draw the map into this `file`",
+			None: fmt.Errorf("cannot draw the heat map: this run of gorun c2c has no good sample of a pair of CPUs, or has more than %d CPUs",
+				chart.MapLimit),
+		},
+		View: &shown,
 	},
 	New:  func() experiment.Flags[Cell] { return &flags{} },
 	Open: open,

@@ -2,14 +2,11 @@ package contend
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -17,19 +14,10 @@ import (
 	"gorun/internal/show/term"
 )
 
-// writeSVG writes the curves over the number of CPUs as a self-contained SVG file.
-func writeSVG(w io.Writer, run *result.Run) error {
-	return chart.Write(w, run, hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"),
-		"use --load cpu-increase"), drawCurves)
-}
-
 // drawCurves draws the time of an operation and the throughput of all threads over the number of CPUs: a line per
 // operation, with the range of its samples if there are several. It returns false if no operation ran on different
 // numbers of CPUs.
 func drawCurves(run *result.Run) (chart.Drawing, bool) {
-	if run.Experiment != "contend" {
-		return chart.Drawing{}, false
-	}
 	run = term.Clean(run)
 	curves := curvesOf(measuredRows(run.Samples))
 	if len(curves) == 0 {

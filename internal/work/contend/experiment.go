@@ -40,7 +40,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Compared: perOperation.Name,
 		Columns:  columns,
 		Picture: &experiment.Picture{
-			Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: writeSVG,
+			Usage: "draw time and throughput over the number of CPUs into this `file`",
+			None:  hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"), "use --load cpu-increase"),
 		},
 		View: &shown,
 	},

@@ -49,7 +49,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Columns:  columns,
 		View:     &shown,
 		Picture: &experiment.Picture{
-			Usage: "draw into this `file`: with --loaded the latency over the bandwidth, with --latency over the size", Draw: drawSVG,
+			Usage: "draw into this `file`: with --loaded the latency over the bandwidth, with --latency over the size",
+			None: hint.With(errors.New("cannot draw the latency over the bandwidth or the size: it was not measured"),
+				"give --loaded, or --latency with several --sizes"),
 		},
 	},
 	New: func() experiment.Flags[Cell] { return &flags{} },

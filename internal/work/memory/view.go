@@ -2,13 +2,10 @@ package memory
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
 	"gorun/internal/experiment"
 	"gorun/internal/record/column"
@@ -133,17 +130,8 @@ func (r row) words() string {
 	return text
 }
 
-// drawSVG draws a curve into a file.
-func drawSVG(w io.Writer, run *result.Run) error {
-	return chart.Write(w, run, hint.With(errors.New("cannot draw the latency over the bandwidth or the size: it was not measured"),
-		"give --loaded, or --latency with several --sizes"), curve, drawSizes)
-}
-
 // curve draws the latency of a read over the bandwidth that others take meanwhile, a line for each node of the memory.
 func curve(run *result.Run) (d chart.Drawing, drawn bool) {
-	if run.Experiment != "memory" {
-		return d, false
-	}
 	d = chart.Drawing{Title: "Latency under load", Table: table.Table{Name: "loaded", Title: "Medians over the samples, and their ranges"}}
 	d.Table.Add("memory", "pause in turns", "bandwidth", "latency")
 	panel := chart.Panel{Title: "ns a read", Unit: "ns"}

@@ -107,9 +107,6 @@ func fits(bytes uint64, caches []result.Cache) table.Value {
 
 // drawSizes draws the time of an access over the size of the memory, with the CPU's caches. It returns false if the run has one size.
 func drawSizes(run *result.Run) (chart.Drawing, bool) {
-	if run.Experiment != "memory" {
-		return chart.Drawing{}, false
-	}
 	run = term.Clean(run)
 	all, sizes := latencySeries(run)
 	if len(sizes) < 2 {

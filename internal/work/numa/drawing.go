@@ -2,24 +2,15 @@ package numa
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
-	"gorun/internal/base/hint"
 	"gorun/internal/base/units"
 	"gorun/internal/record/result"
 	"gorun/internal/show/chart"
 	"gorun/internal/show/term"
 )
-
-// writeSVG writes the rows' times as a self-contained SVG file.
-func writeSVG(w io.Writer, run *result.Run) error {
-	return chart.Write(w, run, hint.With(errors.New("cannot draw the run: no row has a good sample"),
-		"--format table says why"), drawMaps)
-}
 
 // figureRows returns the rows of a run that can be drawn.
 func figureRows(run *result.Run) []measuredRow {
@@ -34,9 +25,6 @@ const maxMapNodes = 64
 // drawMaps draws the mean times by the nodes of the memory and the process: a map for rows that differ only in these
 // nodes. It returns false if no row has a good sample.
 func drawMaps(run *result.Run) (chart.Drawing, bool) {
-	if run.Experiment != "numa" {
-		return chart.Drawing{}, false
-	}
 	run = term.Clean(run)
 	rows := figureRows(run)
 	if len(rows) == 0 {

@@ -55,7 +55,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Columns:     columns,
 		Count:       count,
 		Picture: &experiment.Picture{
-			Usage: "draw the times by node into this `file`", Draw: writeSVG,
+			Usage: "draw the times by node into this `file`",
+			None:  hint.With(errors.New("cannot draw the run: no row has a good sample"), "--format table says why"),
 		},
 		View: &shown,
 	},
