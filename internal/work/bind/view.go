@@ -50,9 +50,7 @@ func parts(sample result.Sample) []result.Sample {
 	for i, p := range v.Processes {
 		out[i] = sample
 		out[i].Seconds, out[i].UserSeconds, out[i].SystemSeconds = p.Seconds, p.UserSeconds, p.SystemSeconds
-		out[i].Values = result.FiguresOf(&part{
-			v.Bound, p.Process, p.CPU, p.CPUs, trial, p.Checks, p.Deviations, p.MovedTo, v.ArrayBytes, v.Passes,
-		})
+		out[i].Values = result.FiguresOf(&part{v.Bound, p, trial, v.ArrayBytes, v.Passes})
 	}
 	return out
 }
