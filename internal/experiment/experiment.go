@@ -136,6 +136,21 @@ type Sampler[C any] interface {
 	Close() error
 }
 
+// Alone returns an Open for samples that share nothing: take takes one.
+func Alone[C any](take func(context.Context, Environment, C) (result.Sample, error)) func(Environment, []C) (Sampler[C], error) {
+	return func(e Environment, _ []C) (Sampler[C], error) { return alone[C]{e, take}, nil }
+}
+
+type alone[C any] struct {
+	Environment
+	take func(context.Context, Environment, C) (result.Sample, error)
+}
+
+func (a alone[C]) Sample(ctx context.Context, cell C) (result.Sample, error) {
+	return a.take(ctx, a.Environment, cell)
+}
+func (alone[C]) Close() error { return nil }
+
 // Optional parts of a Sampler.
 type (
 	// Live returns the figures so far, including the sample in progress. It is called from any goroutine.

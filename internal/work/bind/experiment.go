@@ -16,7 +16,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
 	"gorun/internal/start/process"
 )
 
@@ -64,18 +63,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		View: &shown,
 	},
 	New: func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
-		return sampler{s.Self.In(s.Environ)}, nil
-	},
+	Open: experiment.Alone(func(ctx context.Context, e experiment.Environment, c Cell) (result.Sample, error) {
+		return c.measure(ctx, e.Self.In(e.Environ), nil)
+	}),
 })
-
-// sampler starts new processes for each trial.
-type sampler struct{ self child.Self }
-
-func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return c.measure(ctx, s.self, nil)
-}
-func (s sampler) Close() error { return nil }
 
 // flags are the flags of `gorun bind`.
 type flags struct {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"gorun/csrc"
+	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
@@ -32,12 +33,8 @@ var (
 	wake    = columns.Get("wake_ns") // by which cells are compared
 )
 
-// sampler takes samples, each with two new threads.
-type sampler struct{}
-
-func (sampler) Close() error { return nil }
-
-func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+// sample takes a sample, with two new threads.
+func sample(ctx context.Context, _ experiment.Environment, c Cell) (s result.Sample, err error) {
 	shared := csrc.NewWakeFutex()
 	defer shared.Free()
 	defer measure.Until(ctx, shared.Stop)()

@@ -54,10 +54,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 				"give --loaded, or --latency with several --sizes"),
 		},
 	},
-	New: func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) {
-		return sampler{}, nil
-	},
+	New:  func() experiment.Flags[Cell] { return &flags{} },
+	Open: experiment.Alone(sample),
 })
 
 // Cell describes what is measured in one cell.

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"gorun/csrc"
+	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
@@ -57,11 +58,6 @@ const (
 // wants is what A holds after each operation.
 var wants = map[string]float64{"read": inA, "write": factor, "copy": inB, "triad": inB + factor*inC}
 
-// sampler takes samples, each with new threads and new memory.
-type sampler struct{}
-
-func (sampler) Close() error { return nil }
-
 // work is what one sample shares among its threads.
 type work struct {
 	Cell
@@ -76,7 +72,8 @@ type work struct {
 	read    []result.Placement // of each thread, that of the timed reads last
 }
 
-func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+// sample takes a sample, with new threads and new memory.
+func sample(ctx context.Context, _ experiment.Environment, c Cell) (s result.Sample, err error) {
 	threads := len(c.CPUs)
 	if c.Chase != NoCPU {
 		threads++

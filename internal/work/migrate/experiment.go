@@ -44,7 +44,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		View:     &shown,
 	},
 	New:  func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+	Open: experiment.Alone(sample),
 })
 
 // Cell describes the moves of one cell.
