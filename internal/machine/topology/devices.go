@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/base/lazy"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/sysfs"
@@ -274,7 +275,7 @@ func (r *reader) readIRQ(irq int, name string) *cpuset.Set {
 }
 
 // LookupDevice returns the device with a name or an address, in which the domain 0000 may be omitted. Any PCI
-// function has an address. Every error is a *SelectError.
+// function has an address. Every error has a hint.
 func (m *Machine) LookupDevice(name string) (Device, error) {
 	devices, _ := m.Devices()
 	address := name
@@ -301,15 +302,11 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 		for _, d := range found {
 			addresses = append(addresses, d.PCI)
 		}
-		return Device{}, &SelectError{
-			name, fmt.Sprintf("%d devices lead to %s", len(found), name), "give one of them: " + strings.Join(addresses, ", "),
-		}
+		return Device{}, hint.With(fmt.Errorf("%d devices lead to %s", len(found), name), "give one of them: "+strings.Join(addresses, ", "))
 	case len(devices) == 0:
-		return Device{}, &SelectError{
-			name, fmt.Sprintf("there is no device %s: no PCI bus is recorded", name), "gorun help devices says which devices count",
-		}
+		return Device{}, hint.With(fmt.Errorf("there is no device %s: no PCI bus is recorded", name), "gorun help devices says which devices count")
 	}
-	return Device{}, &SelectError{name, "there is no device " + name, "there are " + listDevices(devices)}
+	return Device{}, hint.With(errors.New("there is no device "+name), "there are "+listDevices(devices))
 }
 
 // listDevices names devices, shortened to a few lines.
