@@ -12,13 +12,6 @@ import (
 	"gorun/internal/show/term"
 )
 
-// figureRows returns the rows of a run that can be drawn.
-func figureRows(run *result.Run) []measuredRow {
-	return slices.DeleteFunc(withSamples(run), func(row measuredRow) bool {
-		return row.BufferBytes == 0 || !chart.Drawable(slices.Concat(row.seconds, row.ns)...)
-	})
-}
-
 // maxMapNodes limits the maps by node; Linux supports 1024 nodes, but we know of no machine with more than 32.
 const maxMapNodes = 64
 
@@ -26,7 +19,9 @@ const maxMapNodes = 64
 // nodes. It returns false if no row has a good sample.
 func drawMaps(run *result.Run) (chart.Drawing, bool) {
 	run = term.Clean(run)
-	rows := figureRows(run)
+	rows := slices.DeleteFunc(measuredRows(run), func(row measuredRow) bool {
+		return len(row.ns) == 0 || row.BufferBytes == 0 || !chart.Drawable(slices.Concat(row.seconds, row.ns)...)
+	})
 	if len(rows) == 0 {
 		return chart.Drawing{}, false
 	}
