@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,21 +123,14 @@ func (r *reader) readDevices(m *Machine) []Device {
 		addresses[entry.Name()] = true
 	}
 	devices := []Device{}
-	for _, address := range slices.SortedFunc(maps.Keys(addresses), comparePCI) {
+	longerLast := func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) } // domains may be longer
+	for _, address := range slices.SortedFunc(maps.Keys(addresses), longerLast) {
 		if d, listed, ok := r.readDevice(m, address); ok && (listed || len(names[address]) > 0) {
 			d.Names = append(d.Names, names[address]...)
 			devices = append(devices, d)
 		}
 	}
 	return devices
-}
-
-// comparePCI orders addresses; longer domains come last.
-func comparePCI(a, b string) int {
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	return strings.Compare(a, b)
 }
 
 // readNames returns the names of PCI functions by address. Devices attached to a function by USB do not count.

@@ -44,13 +44,8 @@ func nearCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
 }
 
 // farCPUs returns the CPUs of the nodes farthest from a device, among the nodes with CPUs.
-func farCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
-	var with, cpus cpuset.Set
-	for _, node := range m.Nodes {
-		if !m.OnNode(node).Minus(d.CPUs).Empty() {
-			with = with.With(node.Node)
-		}
-	}
+func farCPUs(m *Machine, term string, d Device) (cpus cpuset.Set, err error) {
+	with := m.nodesWhere(func(n Node) bool { return !m.OnNode(n).Minus(d.CPUs).Empty() })
 	nodes, err := m.farNodes(term, d, with)
 	if err != nil {
 		return cpus, err
