@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,7 +16,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
-	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
@@ -148,14 +146,7 @@ func (w *work) run() error {
 	var threads, loading sync.WaitGroup
 	start := func(i, cpu int, of *sync.WaitGroup, do func() error) {
 		of.Go(func() {
-			runtime.LockOSThread() // never unlocked: the thread ends with its mask
-			setting := placement.Setting{CPUs: cpuset.Of(cpu)}
-			if errs[i] = setting.Apply(0); errs[i] == nil {
-				monitor := placement.Watch(placement.Thread{Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: linux.Gettid(), Setting: setting})
-				errs[i] = do()
-				w.read[i].Add(monitor.End())
-			}
-			if errs[i] != nil {
+			if w.read[i], errs[i] = measure.Pinned(cpu, do); errs[i] != nil {
 				w.stop.Set() // the others would wait for it
 			}
 		})
