@@ -20,10 +20,8 @@ var shown = experiment.View{
 	Drawn: mapBlock, Tables: tables, Plan: planTable, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials", "masks", "cold"},
 	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: drawTrials}},
-	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
-		return Deviations(run.Samples), nil
-	},
-	Found: "Where the processes were",
+	Derived:  func(run *result.Run) ([]result.Finding, []result.Warning) { return deviations(run.Samples), nil },
+	Found:    "Where the processes were",
 }
 
 // tables are the tables of any experiment. If the run is not a matrix, they say what is compared.
