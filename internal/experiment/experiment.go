@@ -136,6 +136,21 @@ type Sampler[C any] interface {
 	Close() error
 }
 
+// Alone returns an Open for samples that share nothing: take takes one.
+func Alone[C any](take func(context.Context, Environment, C) (result.Sample, error)) func(Environment, []C) (Sampler[C], error) {
+	return func(e Environment, _ []C) (Sampler[C], error) { return alone[C]{e, take}, nil }
+}
+
+type alone[C any] struct {
+	Environment
+	take func(context.Context, Environment, C) (result.Sample, error)
+}
+
+func (a alone[C]) Sample(ctx context.Context, cell C) (result.Sample, error) {
+	return a.take(ctx, a.Environment, cell)
+}
+func (alone[C]) Close() error { return nil }
+
 // Optional parts of a Sampler.
 type (
 	// Live returns the figures so far, including the sample in progress. It is called from any goroutine.
@@ -330,12 +345,10 @@ func (x Definition[C]) JudgedColumns(datum string) (figures []result.JudgedFigur
 }
 
 // flags holds an experiment's flags, without their type.
-type flags[C any] struct{ of Flags[C] }
-
-func (f flags[C]) Register(set *FlagSet) { f.of.Register(set) }
+type flags[C any] struct{ Flags[C] }
 
 func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
-	r, err := f.of.Resolve(m)
+	r, err := f.Flags.Resolve(m)
 	out := Resolution[any]{Resolved: r.Resolved}
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, Cell[any]{Do: c.Do, Row: c.Row})
@@ -367,19 +380,18 @@ func unwrapped(f any) any {
 	return f
 }
 
-func (f flags[C]) unwrap() any { return f.of }
+func (f flags[C]) unwrap() any { return f.Flags }
 
 // sampler holds an experiment's sampler, without its type.
-type sampler[C any] struct{ of Sampler[C] }
+type sampler[C any] struct{ Sampler[C] }
 
 func (s sampler[C]) Sample(ctx context.Context, cell any) (result.Sample, error) {
-	return s.of.Sample(ctx, cell.(C))
+	return s.Sampler.Sample(ctx, cell.(C))
 }
-func (s sampler[C]) Close() error { return s.of.Close() }
 
 // Before implements Hooked; it does nothing for a sampler that does not.
 func (s sampler[C]) Before(ctx context.Context, cell any) error {
-	if of, ok := s.of.(Hooked[C]); ok {
+	if of, ok := s.Sampler.(Hooked[C]); ok {
 		return of.Before(ctx, cell.(C))
 	}
 	return nil
@@ -387,7 +399,7 @@ func (s sampler[C]) Before(ctx context.Context, cell any) error {
 
 // After implements Hooked.
 func (s sampler[C]) After(ctx context.Context, cell any) error {
-	if of, ok := s.of.(Hooked[C]); ok {
+	if of, ok := s.Sampler.(Hooked[C]); ok {
 		return of.After(ctx, cell.(C))
 	}
 	return nil
@@ -399,7 +411,7 @@ func Part[P any](s Sampler[any]) (part P, ok bool) {
 	return part, ok
 }
 
-func (s sampler[C]) unwrap() any { return s.of }
+func (s sampler[C]) unwrap() any { return s.Sampler }
 
 // Find returns the experiment with this name.
 func Find(experiments []Experiment, name string) (Experiment, error) {

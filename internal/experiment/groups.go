@@ -46,18 +46,27 @@ func GroupOf(flag *pflag.Flag) string {
 
 // Neutral marks flags that do not decide what a sample measures. --resume continues a run with any values of them; where another one would make
 // it another run, as that of --seed, the run compares it itself.
-func (f *FlagSet) Neutral(names ...string) {
+func (f *FlagSet) Neutral(names ...string) { f.mark(neutralKey, names) }
+
+// IsNeutral reports whether a flag does not decide what a sample measures.
+func IsNeutral(flag *pflag.Flag) bool { return marked(flag, neutralKey) }
+
+// Rare marks flags that few need: --help names them in one line, and `gorun help COMMAND` describes them.
+func (f *FlagSet) Rare(names ...string) { f.mark(rareKey, names) }
+
+// IsRare reports whether few need a flag.
+func IsRare(flag *pflag.Flag) bool { return marked(flag, rareKey) }
+
+// mark marks those of the flags that the set has.
+func (f *FlagSet) mark(key string, names []string) {
 	for _, name := range names {
-		if f.Lookup(name) != nil {
-			_ = f.SetAnnotation(name, neutralKey, nil) // there is such a flag
-		}
+		_ = f.SetAnnotation(name, key, nil) // an error: there is no such flag
 	}
 }
 
-// IsNeutral reports whether a flag does not decide what a sample measures.
-func IsNeutral(flag *pflag.Flag) bool {
-	_, neutral := flag.Annotations[neutralKey]
-	return neutral
+func marked(flag *pflag.Flag, key string) bool {
+	_, is := flag.Annotations[key]
+	return is
 }
 
 // Asked returns the values of the flags on the command line that are not neutral and not the default, by name.
@@ -69,21 +78,6 @@ func (f *FlagSet) Asked() map[string]string {
 		}
 	})
 	return asked
-}
-
-// Rare marks flags that few need: --help names them in one line, and `gorun help COMMAND` describes them.
-func (f *FlagSet) Rare(names ...string) {
-	for _, name := range names {
-		if f.Lookup(name) != nil {
-			_ = f.SetAnnotation(name, rareKey, nil) // there is such a flag
-		}
-	}
-}
-
-// IsRare reports whether few need a flag.
-func IsRare(flag *pflag.Flag) bool {
-	_, rare := flag.Annotations[rareKey]
-	return rare
 }
 
 // OwnedBy notes the command that a flag is from, whose help describes it.

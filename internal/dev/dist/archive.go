@@ -32,8 +32,7 @@ func pack(below string, files []file, at time.Time) []byte {
 		name := path.Join(below, f.path)
 		mkdir(path.Dir(name))
 		header(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: f.mode, Size: int64(len(f.text))})
-		_, err := w.Write(f.text)
-		must(err)
+		got(w.Write(f.text))
 	}
 	must(w.Close())
 	return out.Bytes()
@@ -47,19 +46,10 @@ func archive(below string, files []file, at time.Time) []byte {
 // compress compresses without a name or a time.
 func compress(text []byte) []byte {
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	must(err)
-	_, err = w.Write(text)
-	must(err)
+	w := got(gzip.NewWriterLevel(&out, gzip.BestCompression))
+	got(w.Write(text))
 	must(w.Close())
 	return out.Bytes()
-}
-
-// must panics on an error in writing to memory, which cannot happen.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
 }
 
 // platform is one of the programs of an image.
@@ -87,11 +77,7 @@ func image(r release, platforms []platform) []byte {
 		blobs = append(blobs, file{"blobs/sha256/" + sum, 0o644, text})
 		return descriptor{MediaType: mediaType + kind, Digest: "sha256:" + sum, Size: len(text)}
 	}
-	marshal := func(v any) []byte {
-		text, err := json.Marshal(v)
-		must(err)
-		return text
-	}
+	marshal := func(v any) []byte { return got(json.Marshal(v)) }
 	var manifests []descriptor
 	for _, p := range platforms {
 		layer := pack("", []file{

@@ -9,13 +9,7 @@ import (
 	"gorun/internal/kernel/linux"
 )
 
-// Fault is a minor page fault of a thread in user mode.
-type Fault struct {
-	NS      int64 // CLOCK_MONOTONIC in nanoseconds
-	Address uint64
-}
-
-// Faults records the page faults of one thread. It is for one goroutine at a time.
+// Faults records the minor page faults of one thread in user mode. It is for one goroutine at a time.
 type Faults struct{ event *event }
 
 // faultsBytes is the size of the ring. A fault takes 24 bytes, so that there is room for 87,381: more than the 65,536 pages
@@ -35,9 +29,9 @@ func OpenFaults() (*Faults, error) {
 	return &Faults{e}, nil
 }
 
-// Read returns the faults since the last Read, or since OpenFaults, and the number of faults that did not fit into the
+// Read returns the addresses of the faults since the last Read, or since OpenFaults, and the number of faults that did not fit into the
 // kernel's ring.
-func (f *Faults) Read() (faults []Fault, lost uint64, err error) {
+func (f *Faults) Read() (addresses []uint64, lost uint64, err error) {
 	lost, err = f.event.read(func(r record) error {
 		if r.kind != unix.PERF_RECORD_SAMPLE {
 			return nil
@@ -45,10 +39,10 @@ func (f *Faults) Read() (faults []Fault, lost uint64, err error) {
 		if len(r.body) < 16 { // u64 time, u64 address
 			return fmt.Errorf("%w: a sample of %d bytes", errRing, len(r.body))
 		}
-		faults = append(faults, Fault{int64(binary.NativeEndian.Uint64(r.body)), binary.NativeEndian.Uint64(r.body[8:])})
+		addresses = append(addresses, binary.NativeEndian.Uint64(r.body[8:]))
 		return nil
 	})
-	return faults, lost, err
+	return addresses, lost, err
 }
 
 // Close ends the trace. A second call does nothing.

@@ -34,9 +34,9 @@ func TestFaults(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, lost)
 		at := map[uint64]int{}
-		for _, f := range found {
-			if begin <= f.Address && f.Address < begin+uint64(len(memory)) {
-				at[(f.Address-begin)/uint64(page)]++
+		for _, address := range found {
+			if begin <= address && address < begin+uint64(len(memory)) {
+				at[(address-begin)/uint64(page)]++
 			}
 		}
 		return at

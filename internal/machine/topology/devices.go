@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/base/lazy"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/sysfs"
@@ -121,21 +123,14 @@ func (r *reader) readDevices(m *Machine) []Device {
 		addresses[entry.Name()] = true
 	}
 	devices := []Device{}
-	for _, address := range slices.SortedFunc(maps.Keys(addresses), comparePCI) {
+	longerLast := func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) } // domains may be longer
+	for _, address := range slices.SortedFunc(maps.Keys(addresses), longerLast) {
 		if d, listed, ok := r.readDevice(m, address); ok && (listed || len(names[address]) > 0) {
 			d.Names = append(d.Names, names[address]...)
 			devices = append(devices, d)
 		}
 	}
 	return devices
-}
-
-// comparePCI orders addresses; longer domains come last.
-func comparePCI(a, b string) int {
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	return strings.Compare(a, b)
 }
 
 // readNames returns the names of PCI functions by address. Devices attached to a function by USB do not count.
@@ -274,7 +269,7 @@ func (r *reader) readIRQ(irq int, name string) *cpuset.Set {
 }
 
 // LookupDevice returns the device with a name or an address, in which the domain 0000 may be omitted. Any PCI
-// function has an address. Every error is a *SelectError.
+// function has an address. Every error has a hint.
 func (m *Machine) LookupDevice(name string) (Device, error) {
 	devices, _ := m.Devices()
 	address := name
@@ -301,15 +296,11 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 		for _, d := range found {
 			addresses = append(addresses, d.PCI)
 		}
-		return Device{}, &SelectError{
-			name, fmt.Sprintf("%d devices lead to %s", len(found), name), "give one of them: " + strings.Join(addresses, ", "),
-		}
+		return Device{}, hint.With(fmt.Errorf("%d devices lead to %s", len(found), name), "give one of them: "+strings.Join(addresses, ", "))
 	case len(devices) == 0:
-		return Device{}, &SelectError{
-			name, fmt.Sprintf("there is no device %s: no PCI bus is recorded", name), "gorun help devices says which devices count",
-		}
+		return Device{}, hint.With(fmt.Errorf("there is no device %s: no PCI bus is recorded", name), "gorun help devices says which devices count")
 	}
-	return Device{}, &SelectError{name, "there is no device " + name, "there are " + listDevices(devices)}
+	return Device{}, hint.With(errors.New("there is no device "+name), "there are "+listDevices(devices))
 }
 
 // listDevices names devices, shortened to a few lines.

@@ -79,14 +79,7 @@ const (
 func (n Node) HasMemory() bool { return n.Kind == CPUsAndMemory || n.Kind == MemoryOnly }
 
 // MemoryNodes returns the nodes that have memory.
-func (m *Machine) MemoryNodes() (nodes cpuset.Set) {
-	for _, n := range m.Nodes {
-		if n.HasMemory() {
-			nodes = nodes.With(n.Node)
-		}
-	}
-	return nodes
-}
+func (m *Machine) MemoryNodes() cpuset.Set { return m.nodesWhere(Node.HasMemory) }
 
 // LLC is a last-level cache: the data cache of the highest level that its CPUs have.
 type LLC struct {
@@ -176,17 +169,17 @@ func (m *Machine) node(node int) (Node, bool) {
 }
 
 // NodeNumbers returns the numbers of the nodes.
-func (m *Machine) NodeNumbers() (numbers cpuset.Set) {
-	for _, n := range m.Nodes {
-		numbers = numbers.With(n.Node)
-	}
-	return numbers
-}
+func (m *Machine) NodeNumbers() cpuset.Set { return m.nodesWhere(func(Node) bool { return true }) }
 
 // NodesWith returns the nodes that have some of the CPUs.
-func (m *Machine) NodesWith(cpus cpuset.Set) (nodes cpuset.Set) {
+func (m *Machine) NodesWith(cpus cpuset.Set) cpuset.Set {
+	return m.nodesWhere(func(n Node) bool { return !m.NodeCPUs(n.Node).Intersect(cpus).Empty() })
+}
+
+// nodesWhere returns the numbers of the nodes that match.
+func (m *Machine) nodesWhere(match func(Node) bool) (nodes cpuset.Set) {
 	for _, n := range m.Nodes {
-		if !m.NodeCPUs(n.Node).Intersect(cpus).Empty() {
+		if match(n) {
 			nodes = nodes.With(n.Node)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cpuset"
 )
 
@@ -37,21 +38,14 @@ func nearCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
 		return cpuset.Set{}, err
 	}
 	if d.CPUs.Empty() {
-		return cpuset.Set{}, &SelectError{
-			term, fmt.Sprintf("%s: node %d, where %s is, has no CPUs", term, *d.Node, d.Name()), "gorun topo shows what there is",
-		}
+		return cpuset.Set{}, hint.With(fmt.Errorf("%s: node %d, where %s is, has no CPUs", term, *d.Node, d.Name()), "gorun topo shows what there is")
 	}
 	return d.CPUs, nil
 }
 
 // farCPUs returns the CPUs of the nodes farthest from a device, among the nodes with CPUs.
-func farCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
-	var with, cpus cpuset.Set
-	for _, node := range m.Nodes {
-		if !m.OnNode(node).Minus(d.CPUs).Empty() {
-			with = with.With(node.Node)
-		}
-	}
+func farCPUs(m *Machine, term string, d Device) (cpus cpuset.Set, err error) {
+	with := m.nodesWhere(func(n Node) bool { return !m.OnNode(n).Minus(d.CPUs).Empty() })
 	nodes, err := m.farNodes(term, d, with)
 	if err != nil {
 		return cpus, err
@@ -67,11 +61,11 @@ func (m *Machine) deviceNode(term string, d Device) (int, error) {
 	if d.Node != nil {
 		return *d.Node, nil
 	}
-	hint := "give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"
+	way := "give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"
 	if len(m.Nodes) < 2 {
-		hint = "this machine has one node: every CPU and all memory is as near to it"
+		way = "this machine has one node: every CPU and all memory is as near to it"
 	}
-	return 0, &SelectError{term, fmt.Sprintf("%s: the firmware does not say on which node %s is", term, d.Name()), hint}
+	return 0, hint.With(fmt.Errorf("%s: the firmware does not say on which node %s is", term, d.Name()), way)
 }
 
 // farNodes returns the nodes farthest from a device, out of a set.
@@ -82,17 +76,15 @@ func (m *Machine) farNodes(term string, d Device, among cpuset.Set) (cpuset.Set,
 	}
 	far := m.farthest(node, among)
 	if far.Empty() {
-		return far, &SelectError{
-			term, fmt.Sprintf("%s: no other usable node is farther from %s than node %d, its own", term, d.Name(), node),
-			fmt.Sprintf("this machine has %d node(s); gorun topo shows them and their distances", len(m.Nodes)),
-		}
+		return far, hint.With(fmt.Errorf("%s: no other usable node is farther from %s than node %d, its own", term, d.Name(), node),
+			fmt.Sprintf("this machine has %d node(s); gorun topo shows them and their distances", len(m.Nodes)))
 	}
 	return far, nil
 }
 
 // SelectNodes returns the nodes of a comma-joined list of kernel ranges, near:DEVICE and far:DEVICE, at least one. All must be
 // possible, and the farthest are chosen among the possible. lacks is how an error describes another node, after "node 1 has". Every
-// error is a *SelectError.
+// error has a hint.
 func (m *Machine) SelectNodes(list string, possible cpuset.Set, lacks string) (nodes cpuset.Set, err error) {
 	there := m.NodeNumbers()
 	for term := range strings.SplitSeq(list, ",") {
@@ -106,14 +98,12 @@ func (m *Machine) SelectNodes(list string, possible cpuset.Set, lacks string) (n
 		absent, lacking := some.Minus(there), some.Minus(possible)
 		switch {
 		case err != nil || some.Empty():
-			return nodes, &SelectError{
-				term, fmt.Sprintf("%q is not a node", term),
-				"write nodes, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes " + there.String(),
-			}
+			return nodes, hint.With(fmt.Errorf("%q is not a node", term),
+				"write nodes, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes "+there.String())
 		case !absent.Empty():
-			return nodes, &SelectError{term, fmt.Sprintf("this machine has no node %d", absent.First()), "it has nodes " + there.String()}
+			return nodes, hint.With(fmt.Errorf("this machine has no node %d", absent.First()), "it has nodes "+there.String())
 		case !lacking.Empty():
-			return nodes, &SelectError{term, fmt.Sprintf("node %d has %s", lacking.First(), lacks), "there are nodes " + possible.String()}
+			return nodes, hint.With(fmt.Errorf("node %d has %s", lacking.First(), lacks), "there are nodes "+possible.String())
 		}
 		nodes = nodes.Union(some)
 	}

@@ -118,7 +118,7 @@ func (r *reader) placeOnNodes(online []*CPU, nodes []Node) {
 		r.warn("CPUs %s are listed by several nodes (numa=fake, or wrong firmware); each counts for the node that its "+
 			"directory links to, or else the lowest", shortened(cpuset.Of(shared...)))
 	}
-	homeless := numbersOf(without(online, func(c *CPU) bool { _, ok := placed[c.CPU]; return ok }))
+	homeless := r.online.Minus(cpuset.Of(slices.Collect(maps.Keys(placed))...))
 	switch {
 	case homeless.Empty():
 	case len(unlisted) == 1:

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -333,9 +332,4 @@ func numbersOf(cpus []*CPU) cpuset.Set {
 		numbers[i] = c.CPU
 	}
 	return cpuset.Of(numbers...)
-}
-
-// without returns the CPUs for which known returns false.
-func without(cpus []*CPU, known func(*CPU) bool) []*CPU {
-	return slices.DeleteFunc(slices.Clone(cpus), known)
 }

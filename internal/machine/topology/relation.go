@@ -15,10 +15,11 @@ const (
 // Relations lists all relations, nearest first.
 var Relations = []Relation{SameCPU, SameCore, SameLLC, SameNode, CrossNode}
 
-var relationNames = [...]string{"same-cpu", "same-core", "same-llc", "same-node", "cross-node"}
+// RelationNames has their names.
+var RelationNames = []string{"same-cpu", "same-core", "same-llc", "same-node", "cross-node"}
 
 // String returns the relation's name, such as "same-core".
-func (r Relation) String() string { return relationNames[r] }
+func (r Relation) String() string { return RelationNames[r] }
 
 var relationUnavailable = [...]string{
 	SameCPU:   "there is no CPU",

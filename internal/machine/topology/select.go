@@ -1,11 +1,13 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gorun/internal/base/hint"
 	"gorun/internal/kernel/cpuset"
 )
 
@@ -70,22 +72,9 @@ func ofClass(class string) func(*Machine, cpuset.Set) cpuset.Set {
 	}
 }
 
-// SelectError is the error for a list of CPUs that cannot be selected on a machine.
-type SelectError struct {
-	Term   string // the faulty part of the list
-	Reason string
-	hint   string
-}
-
-// Error returns the reason, which names the part.
-func (e *SelectError) Error() string { return e.Reason }
-
-// Hint suggests what to write instead.
-func (e *SelectError) Hint() string { return e.hint }
-
 // Select returns the CPUs of a comma-joined list of kernel ranges ("0-3", "0-31:2/4") and Selectors, in the order of
 // its terms, ascending within each, without duplicates. Every CPU of a number or range must be in the set; a selector
-// must match at least one CPU of the set. Every error is a *SelectError.
+// must match at least one CPU of the set. Every error has a hint.
 func (m *Machine) Select(list string, within cpuset.Set) ([]int, error) {
 	var cpus []int
 	seen := map[int]bool{}
@@ -107,7 +96,7 @@ func (m *Machine) Select(list string, within cpuset.Set) ([]int, error) {
 
 func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error) {
 	if term == "" {
-		return cpuset.Set{}, &SelectError{term, "the list of CPUs is empty, or has an empty part", selectorsHint()}
+		return cpuset.Set{}, hint.With(errors.New("the list of CPUs is empty, or has an empty part"), selectorsHint())
 	}
 	if term[0] >= '0' && term[0] <= '9' {
 		return m.selectNumbers(term, within)
@@ -115,7 +104,7 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 	name, argument, colon := strings.Cut(term, ":")
 	i := slices.IndexFunc(Selectors, func(s Selector) bool { return s.Name == name })
 	if i < 0 || (Selectors[i].Argument() != "") != colon {
-		return cpuset.Set{}, &SelectError{term, fmt.Sprintf("%q does not select CPUs", term), selectorsHint()}
+		return cpuset.Set{}, hint.With(fmt.Errorf("%q does not select CPUs", term), selectorsHint())
 	}
 	switch s := Selectors[i]; {
 	case s.of != nil:
@@ -127,7 +116,7 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 	default:
 		cpus := s.pick(m, within)
 		if there := s.pick(m, m.Online()); cpus.Empty() && !there.Empty() && !within.Empty() {
-			return cpus, m.outside(term, term+": ", there, within)
+			return cpus, m.outside(term+": ", there, within)
 		}
 		return nonEmpty(term, cpus, within)
 	}
@@ -136,9 +125,7 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 // nonEmpty returns an error for an empty selection.
 func nonEmpty(term string, cpus, within cpuset.Set) (cpuset.Set, error) {
 	if cpus.Empty() {
-		return cpus, &SelectError{
-			term, fmt.Sprintf("%q selects none of the CPUs %s", term, quoted(within)), "gorun topo shows what there is",
-		}
+		return cpus, hint.With(fmt.Errorf("%q selects none of the CPUs %s", term, quoted(within)), "gorun topo shows what there is")
 	}
 	return cpus, nil
 }
@@ -147,8 +134,7 @@ func nonEmpty(term string, cpus, within cpuset.Set) (cpuset.Set, error) {
 func selectShare(term, argument string, within cpuset.Set) (cpuset.Set, error) {
 	n, m, ok := parseFraction(argument)
 	if !ok {
-		reason := fmt.Sprintf("%q: a share is written N/M, with 1 <= N <= M", term)
-		return cpuset.Set{}, &SelectError{term, reason, selectorsHint()}
+		return cpuset.Set{}, hint.With(fmt.Errorf("%q: a share is written N/M, with 1 <= N <= M", term), selectorsHint())
 	}
 	list := within.List()
 	return nonEmpty(term, cpuset.Of(list[:min(len(list), max(1, int(int64(len(list))*n/m)))]...), within)
@@ -168,22 +154,22 @@ func parseFraction(text string) (n, m int64, ok bool) {
 func (m *Machine) selectNumbers(term string, within cpuset.Set) (cpuset.Set, error) {
 	cpus, err := cpuset.Parse(term)
 	if err != nil {
-		return cpus, &SelectError{term, err.Error(), selectorsHint()}
+		return cpus, hint.With(err, selectorsHint())
 	}
 	if outside := cpus.Minus(within); !outside.Empty() {
-		return cpus, m.outside(term, "", outside, within)
+		return cpus, m.outside("", outside, within)
 	}
 	return cpus, nil
 }
 
 // outside returns the error for CPUs that cannot be selected. The affinity mask is the cause only where it is that of all.
-func (m *Machine) outside(term, prefix string, cpus, within cpuset.Set) error {
+func (m *Machine) outside(prefix string, cpus, within cpuset.Set) error {
 	why, masked := m.whyOutside(cpus)
-	hint := "the CPUs that can be chosen are " + quoted(within)
+	choice := "the CPUs that can be chosen are " + quoted(within)
 	if masked {
-		hint += "; --ignore-affinity allows those outside the mask"
+		choice += "; --ignore-affinity allows those outside the mask"
 	}
-	return &SelectError{term, prefix + why, hint}
+	return hint.With(errors.New(prefix+why), choice)
 }
 
 // whyOutside returns a reason why CPUs cannot be selected, with all CPUs that share it, and reports whether it is the affinity
@@ -213,12 +199,11 @@ func (m *Machine) whyOutside(outside cpuset.Set) (why string, masked bool) {
 func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuset.Set) (cpuset.Set, error) {
 	n, err := strconv.ParseUint(argument, 10, 31)
 	if err != nil {
-		return cpuset.Set{}, &SelectError{term, fmt.Sprintf("%q: %q is not a number", term, argument), selectorsHint()}
+		return cpuset.Set{}, hint.With(fmt.Errorf("%q: %q is not a number", term, argument), selectorsHint())
 	}
 	there := m.Where(func(c CPU) bool { return c.Online && s.of(c) == int(n) })
 	if there.Empty() {
-		reason := fmt.Sprintf("this machine has no %s %d with an online CPU", s.Name, n)
-		return there, &SelectError{term, reason, "it has " + s.Name + " " + runs(m.numbers(s))}
+		return there, hint.With(fmt.Errorf("this machine has no %s %d with an online CPU", s.Name, n), "it has "+s.Name+" "+runs(m.numbers(s)))
 	}
 	return m.inside(term, there, within)
 }
@@ -227,7 +212,7 @@ func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuse
 func (m *Machine) inside(term string, there, within cpuset.Set) (cpuset.Set, error) {
 	cpus := there.Intersect(within)
 	if cpus.Empty() {
-		return cpus, m.outside(term, term+": ", there, within)
+		return cpus, m.outside(term+": ", there, within)
 	}
 	return cpus, nil
 }

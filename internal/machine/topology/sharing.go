@@ -53,7 +53,9 @@ func (r *reader) gather(read []sharing, merge bool) partition {
 			r.fault(err, "it is left out")
 			continue
 		}
-		p.put(g)
+		for member := range g.cpus.All() {
+			p[member] = g
+		}
 	}
 	return p
 }
@@ -67,12 +69,6 @@ func (p partition) contradicts(s *sharing) error {
 		}
 	}
 	return nil
-}
-
-func (p partition) put(s *sharing) {
-	for member := range s.cpus.All() {
-		p[member] = s
-	}
 }
 
 // numberGroups counts groups from 0 in the order of their lowest CPU; keys holds the group's key of each CPU, in

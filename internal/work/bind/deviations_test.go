@@ -65,13 +65,13 @@ func deviate(t *testing.T, s *result.Sample, process int, moved map[int]uint64) 
 // A bound process that left its CPU makes the verdict invalid; an unbound one that moved does not.
 func TestDeviations(t *testing.T) {
 	run := bindRun(t, 10, steady(1), steady(0.5))
-	found := Deviations(run.Samples)
+	found := deviations(run.Samples)
 	require.Len(t, found, 2)
 	assert.Equal(t, result.Finding{
 		Code: "deviations-unbound", Message: "Unbound, every process stayed on its CPU, in all of 2000 checks.",
 	}, found[0])
 	assert.Equal(t, "Bound, every process was on its CPU, in all of 2000 checks.", found[1].Message)
-	assert.Empty(t, Deviations(nil))
+	assert.Empty(t, deviations(nil))
 
 	deviate(t, &run.Samples[0], 0, map[int]uint64{4: 2, 7: 1})
 	deviate(t, &run.Samples[2], 1, map[int]uint64{7: 1})
@@ -83,11 +83,11 @@ func TestDeviations(t *testing.T) {
 		Code: "deviations-unbound", Value: 4,
 		Message: "Unbound, a process was on another CPU than at the previous check in 4 of 2000 checks, 2 of 20 processes at" +
 			" least once: 2 to CPU 4, 2 to CPU 7.",
-	}, Deviations(run.Samples)[0])
+	}, deviations(run.Samples)[0])
 
 	deviate(t, &run.Samples[1], 1, map[int]uint64{7: 100})
 	matrix.JudgePairs(run, figures)
-	found = Deviations(run.Samples)
+	found = deviations(run.Samples)
 	assert.Equal(t, 9, run.Cells[Bound].Verdict.Rounds, "a trial in which a bound process was elsewhere is not judged")
 	assert.Equal(t, 9, run.Cells[Bound].Summary.Samples)
 	assert.Equal(t, "Bound, a process was not on its CPU in 100 of 2000 checks, 1 of 20 processes at least once: 100 on CPU 7.",
@@ -96,10 +96,10 @@ func TestDeviations(t *testing.T) {
 }
 
 func TestPlacesAreBounded(t *testing.T) {
-	moved := deviationCounts{moved: map[int]uint64{}}
+	moved := map[int]uint64{}
 	for cpu := range 11 {
-		moved.moved[cpu] = uint64(20 - cpu%10)
+		moved[cpu] = uint64(20 - cpu%10)
 	}
 	assert.Equal(t, "20 to CPU 0, 20 to CPU 10, 19 to CPU 1, 18 to CPU 2, 17 to CPU 3, 16 to CPU 4, 15 to CPU 5, 14 to CPU 6,"+
-		" the others to 3 more CPUs", moved.places("to"))
+		" the others to 3 more CPUs", places(moved, "to"))
 }

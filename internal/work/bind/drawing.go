@@ -6,9 +6,9 @@ import (
 	"gorun/internal/show/chart"
 )
 
-// Trials draws the time of each process's sum in each trial, unbound above bound. It returns false if no sample is
+// drawTrials draws the time of each process's sum in each trial, unbound above bound. It returns false if no sample is
 // good.
-func Trials(run *result.Run) (chart.Drawing, bool) {
+func drawTrials(run *result.Run) (chart.Drawing, bool) {
 	h, legend, ok := heat(run)
 	if !ok {
 		return chart.Drawing{}, false

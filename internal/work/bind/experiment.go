@@ -16,7 +16,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
 	"gorun/internal/start/process"
 )
 
@@ -61,23 +60,15 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			Usage: "draw the table into this `file`",
 			None: hint.With(errors.New("cannot draw the table: no trial has a good sample"),
 				"the samples in --out have the reasons"),
-			Draw: []experiment.Draw{Trials},
+			Draw: []experiment.Draw{drawTrials},
 		},
 		View: &shown,
 	},
 	New: func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
-		return sampler{s.Self.In(s.Environ)}, nil
-	},
+	Open: experiment.Alone(func(ctx context.Context, e experiment.Environment, c Cell) (result.Sample, error) {
+		return c.measure(ctx, e.Self.In(e.Environ), nil)
+	}),
 })
-
-// sampler starts new processes for each trial.
-type sampler struct{ self child.Self }
-
-func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return c.measure(ctx, s.self, nil)
-}
-func (s sampler) Close() error { return nil }
 
 // flags are the flags of `gorun bind`.
 type flags struct {

@@ -13,35 +13,30 @@ type Figures struct {
 	Processes  []Process `json:"processes"`
 }
 
+// Process is a process of a trial.
+type Process struct {
+	Process       int            `json:"process" figure:",csv=1,key=process" is:"The number of the process, from 0."`
+	CPU           int            `json:"cpu" figure:",csv=4,key=cpu" words:"-1=any" is:"The CPU that it is bound to; -1: none, or several."`
+	CPUs          string         `json:"cpus" is:"The CPUs that it is bound to."` // "": not bound
+	Checks        uint64         `json:"checks" figure:"number,csv=6" is:"The process's checks of its CPU."`
+	Deviations    uint64         `json:"deviations" figure:"number,csv=5,bench=deviations/op" is:"The checks that found another CPU than the bound one or, unbound, than the previous check."`
+	MovedTo       map[int]uint64 `json:"moved_to" figure:"number" is:"The deviations, by the CPU that it was on."`
+	Seconds       float64        `json:"seconds" figure:"-"` // of its sum
+	UserSeconds   float64        `json:"user_seconds" figure:"-"`
+	SystemSeconds float64        `json:"system_seconds" figure:"-"`
+	Partial       bool           `json:"partial,omitempty" figure:"-"` // it was cut short
+}
+
 // part has the figures of a process of a trial, for formats with a row for each process.
 type part struct {
-	Bound      bool           `json:"bound" figure:",csv=3,key=bound" is:"Whether the process is bound to a CPU."`
-	Process    int            `json:"process" figure:",csv=1,key=process" is:"The number of the process, from 0."`
-	CPU        int            `json:"cpu" figure:",csv=4,key=cpu" words:"-1=any" is:"The CPU that it is bound to; -1: none, or several."`
-	CPUs       string         `json:"cpus" is:"The CPUs that it is bound to."`
-	Trial      int            `json:"trial" figure:",csv=2" is:"The number of the trial, from 0."`
-	Checks     uint64         `json:"checks" figure:"number,csv=6" is:"The process's checks of its CPU."`
-	Deviations uint64         `json:"deviations" figure:"number,csv=5,bench=deviations/op" is:"The checks that found another CPU than the bound one or, unbound, than the previous check."`
-	MovedTo    map[int]uint64 `json:"moved_to" figure:"number" is:"The deviations, by the CPU that it was on."`
-	ArrayBytes uint64         `json:"array_bytes" figure:"B,csv=7" is:"The size of its array."`
-	Passes     uint64         `json:"passes" figure:"count,csv=8" is:"The number of times that it sums the array."`
+	Bound bool `json:"bound" figure:",csv=3,key=bound" is:"Whether the process is bound to a CPU."`
+	Process
+	Trial      int    `json:"trial" figure:",csv=2" is:"The number of the trial, from 0."`
+	ArrayBytes uint64 `json:"array_bytes" figure:"B,csv=7" is:"The size of its array."`
+	Passes     uint64 `json:"passes" figure:"count,csv=8" is:"The number of times that it sums the array."`
 }
 
 var (
 	columns     = column.Join(column.Times, column.Of[Figures]())
-	partColumns = column.Of[part]().After("trial", column.Wall)
+	partColumns = column.Of[part]().After("cpus", column.Wall)
 )
-
-// Process is a process of a trial.
-type Process struct {
-	Process       int            `json:"process"`    // from 0
-	CPU           int            `json:"cpu"`        // that it is bound to; -1: not bound, or bound to several
-	CPUs          string         `json:"cpus"`       // kernel list of the CPUs that it is bound to; "": not bound
-	Checks        uint64         `json:"checks"`     // of the CPU that it runs on
-	Deviations    uint64         `json:"deviations"` // checks that found another CPU; unbound: than the previous check
-	MovedTo       map[int]uint64 `json:"moved_to"`   // deviations by CPU
-	Seconds       float64        `json:"seconds"`    // of its sum
-	UserSeconds   float64        `json:"user_seconds"`
-	SystemSeconds float64        `json:"system_seconds"`
-	Partial       bool           `json:"partial,omitempty"` // it was cut short
-}

@@ -19,11 +19,9 @@ import (
 var shown = experiment.View{
 	Drawn: mapBlock, Tables: tables, Plan: planTable, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials", "masks", "cold"},
-	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
-	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
-		return Deviations(run.Samples), nil
-	},
-	Found: "Where the processes were",
+	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: drawTrials}},
+	Derived:  func(run *result.Run) ([]result.Finding, []result.Warning) { return deviations(run.Samples), nil },
+	Found:    "Where the processes were",
 }
 
 // tables are the tables of any experiment. If the run is not a matrix, they say what is compared.
@@ -50,9 +48,7 @@ func parts(sample result.Sample) []result.Sample {
 	for i, p := range v.Processes {
 		out[i] = sample
 		out[i].Seconds, out[i].UserSeconds, out[i].SystemSeconds = p.Seconds, p.UserSeconds, p.SystemSeconds
-		out[i].Values = result.FiguresOf(&part{
-			v.Bound, p.Process, p.CPU, p.CPUs, trial, p.Checks, p.Deviations, p.MovedTo, v.ArrayBytes, v.Passes,
-		})
+		out[i].Values = result.FiguresOf(&part{v.Bound, p, trial, v.ArrayBytes, v.Passes})
 	}
 	return out
 }

@@ -26,15 +26,11 @@ var shown = experiment.View{
 		tables := shape.Tables(run)
 		if pairs := measuredPairs(run.Samples); len(pairs) > 1 && len(tables) > 0 {
 			tables[0].Notes = append(tables[0].Notes, extremes(pairs))
-			slices.SortStableFunc(tables[0].Rows, func(a, b table.Row) int { return cmp.Compare(distance(a.Name), distance(b.Name)) })
+			distance := func(r table.Row) int { return slices.Index(topology.RelationNames, r.Name) }
+			slices.SortStableFunc(tables[0].Rows, func(a, b table.Row) int { return cmp.Compare(distance(a), distance(b)) })
 		}
 		return tables
 	},
-}
-
-// distance is the place of a relation, the nearest first.
-func distance(relation string) int {
-	return slices.IndexFunc(topology.Relations[:], func(r topology.Relation) bool { return r.String() == relation })
 }
 
 // measuredPairs returns the figures of each pair of CPUs, in the order of the CPUs; the time one way is the median of its good samples.
@@ -164,9 +160,9 @@ func planTable(plan *result.Plan) []table.Table {
 		return nil
 	}
 	var relations []string
-	for _, r := range topology.Relations {
-		if p.Relations[r.String()] > 0 {
-			relations = append(relations, r.String())
+	for _, name := range topology.RelationNames {
+		if p.Relations[name] > 0 {
+			relations = append(relations, name)
 		}
 	}
 	about := units.Duration(p.Estimate)

@@ -89,18 +89,11 @@ func (r *measuredRow) time() table.Spread { return r.spread("ns_per_op") }
 // cost is what the rows of an operation say. Rows that differ in something other than their CPUs and the distance of their words say
 // nothing.
 func cost(rows []measuredRow) (f found, ok bool) {
-	most, fewest := rows[0], rows[0]
-	for _, row := range rows {
-		if row.MemNode != rows[0].MemNode {
-			return f, false
-		}
-		if row.CPUs > most.CPUs {
-			most = row
-		}
-		if row.CPUs < fewest.CPUs {
-			fewest = row
-		}
+	if slices.ContainsFunc(rows, func(row measuredRow) bool { return row.MemNode != rows[0].MemNode }) {
+		return f, false
 	}
+	byCPUs := func(a, b measuredRow) int { return cmp.Compare(a.CPUs, b.CPUs) }
+	most, fewest := slices.MaxFunc(rows, byCPUs), slices.MinFunc(rows, byCPUs)
 	op := most.Op
 	if len(rows) == 1 {
 		f.text = fmt.Sprintf("%s takes %s on %s", op, units.Seconds(most.time().Median/1e9), units.Things(most.CPUs, "CPU"))
@@ -110,16 +103,10 @@ func cost(rows []measuredRow) (f found, ok bool) {
 		f.text += unequal(most) + "."
 		return f, true
 	}
-	same := func(row measuredRow) bool { return row.CPUs == most.CPUs && row.CPUList == most.CPUList }
-	slow, fast := most, most // of the rows on the most CPUs
-	for _, row := range rows {
-		if same(row) && row.time().Median > slow.time().Median {
-			slow = row
-		}
-		if same(row) && row.time().Median < fast.time().Median {
-			fast = row
-		}
-	}
+	differs := func(row measuredRow) bool { return row.CPUs != most.CPUs || row.CPUList != most.CPUList }
+	onMost := slices.DeleteFunc(slices.Clone(rows), differs)
+	byTime := func(a, b measuredRow) int { return cmp.Compare(a.time().Median, b.time().Median) }
+	slow, fast := slices.MaxFunc(onMost, byTime), slices.MinFunc(onMost, byTime)
 	switch {
 	case slow.Row != fast.Row && slow.DistBy == "" && fast.DistBy == "" && slow.DistBytes != fast.DistBytes:
 		on := " on " + units.Things(slow.CPUs, "CPU")
@@ -132,12 +119,12 @@ func cost(rows []measuredRow) (f found, ok bool) {
 			axes += " --cpus " + most.CPUList
 		}
 		return factor(what, "with words "+units.Bytes(uint64(fast.DistBytes))+" apart", slow, fast, axes)
-	case most.CPUs != fewest.CPUs && !slices.ContainsFunc(rows, func(row measuredRow) bool { return row.CPUs == most.CPUs && !same(row) }):
-		for _, row := range rows {
-			if row.CPUs == fewest.CPUs && row.DistBytes == most.DistBytes && row.Dist == most.Dist {
-				fewest = row
-				break
-			}
+	case most.CPUs != fewest.CPUs && !slices.ContainsFunc(rows, func(row measuredRow) bool { return row.CPUs == most.CPUs && differs(row) }):
+		alike := func(row measuredRow) bool {
+			return row.CPUs == fewest.CPUs && row.DistBytes == most.DistBytes && row.Dist == most.Dist
+		}
+		if i := slices.IndexFunc(rows, alike); i >= 0 {
+			fewest = rows[i]
 		}
 		axes := fmt.Sprintf("--op %s --cpus '%s %s'", op, fewest.CPUList, most.CPUList)
 		switch {

@@ -43,116 +43,46 @@ const goAdd = "atomic.AddUint64"
 // name for each architecture in csrc: help, completion, validation and the test that disassembles the loops use this
 // table. If ccont, from which the names come, runs something other than an operation's name, Usage mentions it.
 var Ops = [...]Op{
+	{Name: "idle", Usage: "counts down in a register: the cost of the loop itself", AMD64: "dec", ARM64: "sub"},
+	{Name: "memset64", Usage: "calls libc's memset for 64 bytes, a cache line on most CPUs; ccont's call is optimised away", AMD64: "call memset", ARM64: "blr memset"},
+	{Name: "memset128", Usage: "calls libc's memset for 128 bytes; ccont's call is optimised away", AMD64: "call memset", ARM64: "blr memset"},
+	{Name: "memset256", Usage: "calls libc's memset for 256 bytes; ccont's call is optimised away", AMD64: "call memset", ARM64: "blr memset"},
+	{Name: "test_bit", Usage: "reads one bit, as the kernel's test_bit(); ccont's compiles to nothing", AMD64: "bt", ARM64: "ldr", Bit: true},
 	{
-		Name:  "idle",
-		Usage: "counts down in a register: the cost of the loop itself",
-		AMD64: "dec", ARM64: "sub",
-	},
-	{
-		Name:  "memset64",
-		Usage: "calls libc's memset for 64 bytes, a cache line on most CPUs; ccont's call is optimised away",
-		AMD64: "call memset", ARM64: "blr memset",
-	},
-	{
-		Name:  "memset128",
-		Usage: "calls libc's memset for 128 bytes; ccont's call is optimised away",
-		AMD64: "call memset", ARM64: "blr memset",
-	},
-	{
-		Name:  "memset256",
-		Usage: "calls libc's memset for 256 bytes; ccont's call is optimised away",
-		AMD64: "call memset", ARM64: "blr memset",
-	},
-	{
-		Name:  "test_bit",
-		Usage: "reads one bit, as the kernel's test_bit(); ccont's compiles to nothing",
-		AMD64: "bt", ARM64: "ldr", Bit: true,
-	},
-	{
-		Name:  "set_bit",
-		Usage: "sets a bit and returns its old value, as test_and_set_bit(); ccont's is not atomic",
+		Name: "set_bit", Usage: "sets a bit and returns its old value, as test_and_set_bit(); ccont's is not atomic",
 		AMD64: "lock bts", ARM64: "ldsetal", ARM64LLSC: "ldaxr/stlxr", Bit: true,
 	},
 	{
-		Name:  "inc",
-		Usage: "adds 1 and returns nothing, as atomic_inc(); ccont's is on each thread's own stack and never contends",
+		Name: "inc", Usage: "adds 1 and returns nothing, as atomic_inc(); ccont's is on each thread's own stack and never contends",
 		AMD64: "lock inc", ARM64: "stadd", ARM64LLSC: "ldxr/stxr",
 	},
 	{
-		Name:  "xadd",
-		Usage: "adds and returns the old value, as atomic_fetch_add(); ccont's is a lock add, which returns nothing",
+		Name: "xadd", Usage: "adds and returns the old value, as atomic_fetch_add(); ccont's is a lock add, which returns nothing",
 		AMD64: "lock xadd", ARM64: "ldaddal", ARM64LLSC: "ldaxr/stlxr",
 	},
 	{
-		Name:  "cmpxchg",
-		Usage: "one attempt to replace the value last seen, as cmpxchg(); failures are counted; ccont's nearly all fail",
+		Name: "cmpxchg", Usage: "one attempt to replace the value last seen, as cmpxchg(); failures are counted; ccont's nearly all fail",
 		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
 	},
 	{
-		Name:  "cmpxchg-fail",
-		Usage: "a compare-and-swap that always finds an unexpected value, as nearly all of ccont's cmpxchg do",
+		Name: "cmpxchg-fail", Usage: "a compare-and-swap that always finds an unexpected value, as nearly all of ccont's cmpxchg do",
 		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
 	},
+	{Name: "xchg", Usage: "stores a value and returns the old one, as xchg()", AMD64: "xchg", ARM64: "swpal", ARM64LLSC: "ldaxr/stlxr"},
+	{Name: "mfence", Usage: "orders loads and stores: mb(), and on arm64 smp_mb(); x86-64's smp_mb() is a locked add today", AMD64: "mfence", ARM64: "dmb ish"},
+	{Name: "mov+mfence", Usage: "stores and then orders loads and stores, as a store followed by mb()", AMD64: "mov; mfence", ARM64: "str; dmb ish"},
+	{Name: "lfence", Usage: "orders loads: rmb(), and on arm64 smp_rmb(); x86-64's smp_rmb() needs no instruction", AMD64: "lfence", ARM64: "dmb ishld"},
+	{Name: "sfence", Usage: "orders stores: wmb(), and on arm64 smp_wmb(); x86-64's smp_wmb() needs no instruction", AMD64: "sfence", ARM64: "dmb ishst"},
+	{Name: "syscall", Usage: "getppid(): into the kernel and back", AMD64: "syscall", ARM64: "svc"},
+	{Name: "syscall-enosys", Usage: "a system call that does not exist: into the kernel and back, as ccont's syscall", AMD64: "syscall", ARM64: "svc"},
+	{Name: "load", Usage: "reads the word, as READ_ONCE()", AMD64: "mov", ARM64: "ldr"},
+	{Name: "store", Usage: "writes the word, as WRITE_ONCE()", AMD64: "mov", ARM64: "str"},
 	{
-		Name:  "xchg",
-		Usage: "stores a value and returns the old one, as xchg()",
-		AMD64: "xchg", ARM64: "swpal", ARM64LLSC: "ldaxr/stlxr",
-	},
-	{
-		Name:  "mfence",
-		Usage: "orders loads and stores: mb(), and on arm64 smp_mb(); x86-64's smp_mb() is a locked add today",
-		AMD64: "mfence", ARM64: "dmb ish",
-	},
-	{
-		Name:  "mov+mfence",
-		Usage: "stores and then orders loads and stores, as a store followed by mb()",
-		AMD64: "mov; mfence", ARM64: "str; dmb ish",
-	},
-	{
-		Name:  "lfence",
-		Usage: "orders loads: rmb(), and on arm64 smp_rmb(); x86-64's smp_rmb() needs no instruction",
-		AMD64: "lfence", ARM64: "dmb ishld",
-	},
-	{
-		Name:  "sfence",
-		Usage: "orders stores: wmb(), and on arm64 smp_wmb(); x86-64's smp_wmb() needs no instruction",
-		AMD64: "sfence", ARM64: "dmb ishst",
-	},
-	{
-		Name:  "syscall",
-		Usage: "getppid(): into the kernel and back",
-		AMD64: "syscall", ARM64: "svc",
-	},
-	{
-		Name:  "syscall-enosys",
-		Usage: "a system call that does not exist: into the kernel and back, as ccont's syscall",
-		AMD64: "syscall", ARM64: "svc",
-	},
-	{
-		Name:  "load",
-		Usage: "reads the word, as READ_ONCE()",
-		AMD64: "mov", ARM64: "ldr",
-	},
-	{
-		Name:  "store",
-		Usage: "writes the word, as WRITE_ONCE()",
-		AMD64: "mov", ARM64: "str",
-	},
-	{
-		Name:  "cas-loop",
-		Usage: "adds 1 by compare-and-swap, tried again until it succeeds; failures are counted",
+		Name: "cas-loop", Usage: "adds 1 by compare-and-swap, tried again until it succeeds; failures are counted",
 		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
 	},
-	{
-		Name:  "isb",
-		Usage: "waits until all instructions before it are done, and fetches anew (arm64 only)",
-		ARM64: "isb",
-	},
-	{
-		Name:  goOp,
-		Usage: "Go's atomic.AddUint64 in a loop of Go code, to compare with xadd",
-		AMD64: "lock xadd", ARM64: "ldaddal, or ldaxr/stlxr without LSE", Go: true,
-	},
+	{Name: "isb", Usage: "waits until all instructions before it are done, and fetches anew (arm64 only)", ARM64: "isb"},
+	{Name: goOp, Usage: "Go's atomic.AddUint64 in a loop of Go code, to compare with xadd", AMD64: "lock xadd", ARM64: "ldaddal, or ldaxr/stlxr without LSE", Go: true},
 }
 
 // Variants returns the variants of an architecture's atomics; nil if there is only one.

@@ -100,6 +100,9 @@ func Examine(ctx context.Context, s Subject) *Report {
 func examine(s Subject, t *Trial) *Report {
 	r := &Report{Schema: result.Schema, Warnings: append([]string{}, s.Machine.Warnings...), Trial: t}
 	for _, c := range conditions {
+		if c.when == tried && t == nil || c.when == live && !s.Live {
+			continue
+		}
 		if found := c.read(s, t); found != nil {
 			found.Name, found.Area = c.name, c.area
 			r.Conditions = append(r.Conditions, *found)
@@ -142,7 +145,7 @@ func Odd(s Subject) map[string]string {
 func Digest(s Subject) (words []string) {
 	s.Live = false
 	for _, c := range conditions {
-		if !c.digest {
+		if c.when != briefly {
 			continue
 		}
 		if found := c.read(s, nil); found != nil && found.Digest != "" {

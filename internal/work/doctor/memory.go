@@ -20,10 +20,7 @@ func numaNodes(s Subject, _ *Trial) *Condition {
 	return c
 }
 
-func memoryPolicy(s Subject, _ *Trial) *Condition {
-	if !s.Live {
-		return nil
-	}
+func memoryPolicy(_ Subject, _ *Trial) *Condition {
 	_, _, err := linux.GetMempolicy()
 	if err == nil {
 		return &Condition{Level: OK, Value: "allowed"}

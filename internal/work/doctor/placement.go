@@ -103,10 +103,7 @@ func kinds(s Subject, _ *Trial) *Condition {
 }
 
 // placementCalls tries the calls by which gorun places a thread, each with what the thread has already.
-func placementCalls(s Subject, _ *Trial) *Condition {
-	if !s.Live {
-		return nil
-	}
+func placementCalls(_ Subject, _ *Trial) *Condition {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var refused []string

@@ -20,9 +20,6 @@ func (t *Trial) expectation() string {
 }
 
 func equalRuns(_ Subject, t *Trial) *Condition {
-	if t == nil {
-		return nil
-	}
 	c := &Condition{Level: OK, Value: "differ by " + percent(t.Differs)}
 	switch {
 	case t.Resolution == 0:
@@ -56,13 +53,6 @@ func taken(s Subject, t *Trial, seconds *float64, remedy string) *Condition {
 	return c
 }
 
-func otherPrograms(s Subject, t *Trial) *Condition {
-	if t == nil {
-		return nil
-	}
-	return taken(s, t, t.Signals.OtherSeconds, "end them, or keep them off some CPUs: gorun exec --dedicate")
-}
-
 func hypervisor(s Subject, _ *Trial) *Condition {
 	if !s.Host.Hypervisor {
 		return &Condition{Level: OK, Value: "none"}
@@ -71,13 +61,6 @@ func hypervisor(s Subject, _ *Trial) *Condition {
 		Level: Note, Value: "virtual machine", Digest: "virtual machine",
 		Effect: "CPUs may share cores with other machines, and the topology may be invented",
 	}
-}
-
-func steal(s Subject, t *Trial) *Condition {
-	if t == nil {
-		return nil
-	}
-	return taken(s, t, t.Signals.StealSeconds, "ask for a machine with dedicated CPUs, or measure at another time")
 }
 
 func quota(s Subject, _ *Trial) *Condition {
@@ -101,9 +84,6 @@ func quota(s Subject, _ *Trial) *Condition {
 }
 
 func throttling(s Subject, t *Trial) *Condition {
-	if t == nil {
-		return nil
-	}
 	seconds := t.Signals.ThrottledSeconds
 	switch {
 	case seconds == nil:

@@ -38,7 +38,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Columns:  columns,
 	},
 	New:  func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+	Open: experiment.Alone(sample),
 })
 
 // Cell describes what is measured in one cell.

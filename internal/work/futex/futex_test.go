@@ -68,7 +68,7 @@ func ours(t *testing.T, apart bool) Cell {
 func TestSample(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		c := ours(t, apart)
-		s, err := sampler{}.Sample(t.Context(), c)
+		s, err := sample(t.Context(), experiment.Environment{}, c)
 		require.NoError(t, err)
 		assert.False(t, s.Partial)
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
@@ -93,7 +93,7 @@ func TestInterrupt(t *testing.T) {
 					tests.Pause(after)
 					cancel()
 				}()
-				s, err := sampler{}.Sample(ctx, c)
+				s, err := sample(ctx, experiment.Environment{}, c)
 				require.NoError(t, err)
 				v, _ := result.Typed[Figures](&s)
 				return s.Partial && v.RoundTrips < mostTrips
@@ -106,6 +106,6 @@ func TestInterrupt(t *testing.T) {
 func TestSampleNowhere(t *testing.T) {
 	c := ours(t, false)
 	c.B = 8191
-	_, err := sampler{}.Sample(t.Context(), c)
+	_, err := sample(t.Context(), experiment.Environment{}, c)
 	require.Error(t, err)
 }

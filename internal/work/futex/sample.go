@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 
 	"gorun/csrc"
-	"gorun/internal/kernel/cpuset"
-	"gorun/internal/kernel/linux"
-	"gorun/internal/place/placement"
+	"gorun/internal/experiment"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
@@ -32,12 +29,8 @@ var (
 	wake    = columns.Get("wake_ns") // by which cells are compared
 )
 
-// sampler takes samples, each with two new threads.
-type sampler struct{}
-
-func (sampler) Close() error { return nil }
-
-func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+// sample takes a sample, with two new threads.
+func sample(ctx context.Context, _ experiment.Environment, c Cell) (s result.Sample, err error) {
 	shared := csrc.NewWakeFutex()
 	defer shared.Free()
 	defer measure.Until(ctx, shared.Stop)()
@@ -50,7 +43,11 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		for i, cpu := range cpus {
 			threads.Go(func() {
 				args := csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Futex: shared}
-				if sides[i], read[i], errs[i] = side(cpu, args); errs[i] != nil {
+				read[i], errs[i] = measure.Pinned(cpu, func() (err error) {
+					sides[i], err = csrc.Wakeups(args)
+					return err
+				})
+				if errs[i] != nil {
 					shared.Stop() // otherwise the other thread would wait for this one
 				}
 			})
@@ -73,20 +70,4 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		WakeNS: wakeups.Median, WakeP99NS: wakeups.P99,
 	})
 	return s, nil
-}
-
-// side is the work of one thread, which ends with its goroutine and takes its mask along. Its placement is watched
-// throughout.
-func side(cpu int, args csrc.WakeupsArgs) (r csrc.WakeupsResult, read result.Placement, err error) {
-	runtime.LockOSThread()
-	setting := placement.Setting{CPUs: cpuset.Of(cpu)}
-	if err := setting.Apply(0); err != nil {
-		return r, read, err
-	}
-	monitor := placement.Watch(placement.Thread{
-		Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: linux.Gettid(), Setting: setting,
-	})
-	r, err = csrc.Wakeups(args)
-	read.Add(monitor.End())
-	return r, read, err
 }

@@ -38,7 +38,7 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 		if s.layouts > 1 {
 			return errGivenLayouts
 		}
-		return s.given(ctx, args)
+		return s.given(args)
 	}
 	if info, err := os.Stat(s.base); s.base != "" && !revision && (err != nil || !info.IsDir()) {
 		return hint.Usage(hint.Flag("base", s.base, s.noRevision(ctx)))
@@ -140,7 +140,7 @@ func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, err
 }
 
 // given takes test binaries that the user has built. They run in the working directory.
-func (s *Source) given(ctx context.Context, args []string) error {
+func (s *Source) given(args []string) error {
 	if s.setting.Dry {
 		return hint.Usage(hint.With(errors.New("--dry-run: the benchmarks of a test binary are known only by running it"), "--estimate does that, and prints the plan"))
 	}

@@ -133,7 +133,7 @@ func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.F
 	title := func(title, flag string) {
 		f.FirstColumns = append(f.FirstColumns, result.FlagColumn{Title: title, Flag: flag, Style: result.FlagStyles[0]})
 	}
-	if s.several() {
+	if slices.ContainsFunc(s.benchmarks, func(b benchmark) bool { return b.folder != s.benchmarks[0].folder }) {
 		title("package", packageFlag)
 	}
 	title("benchmark", benchmarkFlag)
@@ -207,11 +207,6 @@ var sets = lazy.Regexp(`^--?test\.(bench|benchtime|benchmem|count|cpu|fuzz|list|
 var instead = map[string]string{
 	"bench": "--bench chooses benchmarks", "skip": "--bench chooses benchmarks", "benchtime": "give --benchtime to gorun bench",
 	"count": "--samples is the number of samples", "cpu": "give --cpu to gorun bench",
-}
-
-// several reports whether there are benchmarks of several packages.
-func (s *Source) several() bool {
-	return slices.ContainsFunc(s.benchmarks, func(b benchmark) bool { return b.folder != s.benchmarks[0].folder })
 }
 
 // title returns the name of a benchmark's row.

@@ -55,10 +55,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			Draw: []experiment.Draw{curve, drawSizes},
 		},
 	},
-	New: func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) {
-		return sampler{}, nil
-	},
+	New:  func() experiment.Flags[Cell] { return &flags{} },
+	Open: experiment.Alone(sample),
 })
 
 // Cell describes what is measured in one cell.

@@ -134,7 +134,7 @@ func cells(t *testing.T) (all []Cell) {
 // A sample has the figures of its row, and its threads were where they should be.
 func TestSample(t *testing.T) {
 	for _, c := range cells(t) {
-		s, err := sampler{}.Sample(t.Context(), c)
+		s, err := sample(t.Context(), experiment.Environment{}, c)
 		require.NoError(t, err, c.name())
 		assert.True(t, s.Placement.Verified, "%s: %v", c.name(), s.Placement.Mismatches)
 		assert.Empty(t, s.Doubts, c.name())
@@ -198,7 +198,7 @@ func TestInterrupt(t *testing.T) {
 			tests.Pause(5 * time.Millisecond)
 			cancel()
 		}()
-		_, err := sampler{}.Sample(ctx, c)
+		_, err := sample(ctx, experiment.Environment{}, c)
 		assert.ErrorIs(t, err, context.Canceled, c.name())
 	}
 }
@@ -207,10 +207,10 @@ func TestInterrupt(t *testing.T) {
 func TestSampleNowhere(t *testing.T) {
 	c := cells(t)[0]
 	c.CPUs = append(c.CPUs, 8191)
-	_, err := sampler{}.Sample(t.Context(), c)
+	_, err := sample(t.Context(), experiment.Environment{}, c)
 	require.Error(t, err)
 	c.Buffer = 100
-	_, err = sampler{}.Sample(t.Context(), c)
+	_, err = sample(t.Context(), experiment.Environment{}, c)
 	require.ErrorContains(t, err, "no line for each of 2 threads")
 }
 

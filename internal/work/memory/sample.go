@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,9 +13,9 @@ import (
 	"unsafe"
 
 	"gorun/csrc"
+	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
-	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
@@ -57,11 +56,6 @@ const (
 // wants is what A holds after each operation.
 var wants = map[string]float64{"read": inA, "write": factor, "copy": inB, "triad": inB + factor*inC}
 
-// sampler takes samples, each with new threads and new memory.
-type sampler struct{}
-
-func (sampler) Close() error { return nil }
-
 // work is what one sample shares among its threads.
 type work struct {
 	Cell
@@ -76,7 +70,8 @@ type work struct {
 	read    []result.Placement // of each thread, that of the timed reads last
 }
 
-func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+// sample takes a sample, with new threads and new memory.
+func sample(ctx context.Context, _ experiment.Environment, c Cell) (s result.Sample, err error) {
 	threads := len(c.CPUs)
 	if c.Chase != NoCPU {
 		threads++
@@ -151,14 +146,7 @@ func (w *work) run() error {
 	var threads, loading sync.WaitGroup
 	start := func(i, cpu int, of *sync.WaitGroup, do func() error) {
 		of.Go(func() {
-			runtime.LockOSThread() // never unlocked: the thread ends with its mask
-			setting := placement.Setting{CPUs: cpuset.Of(cpu)}
-			if errs[i] = setting.Apply(0); errs[i] == nil {
-				monitor := placement.Watch(placement.Thread{Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: linux.Gettid(), Setting: setting})
-				errs[i] = do()
-				w.read[i].Add(monitor.End())
-			}
-			if errs[i] != nil {
+			if w.read[i], errs[i] = measure.Pinned(cpu, do); errs[i] != nil {
 				w.stop.Set() // the others would wait for it
 			}
 		})

@@ -44,7 +44,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		View:     &shown,
 	},
 	New:  func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(experiment.Environment, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+	Open: experiment.Alone(sample),
 })
 
 // Cell describes the moves of one cell.
@@ -82,7 +82,7 @@ const (
 )
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	experiment.Parsed(set, &f.relation, &f.relations, "relation", all, "`relations` of the two CPUs, by commas: "+strings.Join(relationNames(), ", ")+
+	experiment.Parsed(set, &f.relation, &f.relations, "relation", all, "`relations` of the two CPUs, by commas: "+strings.Join(topology.RelationNames, ", ")+
 		"; or "+all+"\nthat the machine has; the others are compared with the first", parseRelations)
 	experiment.Parsed(set, &f.every, &f.times, "every", "1ms", "`times` between two moves, by commas", parseTimes)
 	set.IntVar(&f.moves, "moves", 40, "moves in a sample")
@@ -96,17 +96,9 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.On("mem-node", (*topology.Machine).CompleteNodes)
 	set.Group("Moves", "relation", "every", "moves")
 	set.Group("Memory", "working-set", "access", "mem-node")
-	set.Complete("relation", append(relationNames(), all))
+	set.Complete("relation", append(slices.Clone(topology.RelationNames), all))
 	set.Complete("working-set", []string{all})
 	experiment.Bound(set, &f.moves, "moves", 1, mostMoves)
-}
-
-func relationNames() []string {
-	names := make([]string, len(topology.Relations))
-	for i, r := range topology.Relations {
-		names[i] = r.String()
-	}
-	return names
 }
 
 // sequential is the default of --access: it writes too, so that what one CPU has written must leave its cache.
@@ -121,11 +113,11 @@ func parseRelations(text string) ([]topology.Relation, error) {
 		return topology.Relations, nil
 	}
 	return catalog.ParseList(text, func(word string) (topology.Relation, error) {
-		i := slices.Index(relationNames(), word)
+		i := slices.Index(topology.RelationNames, word)
 		if i < 0 {
-			return 0, hint.With(fmt.Errorf("%q is not a relation", word), "there are "+strings.Join(relationNames(), ", ")+"; or "+all)
+			return 0, hint.With(fmt.Errorf("%q is not a relation", word), "there are "+strings.Join(topology.RelationNames, ", ")+"; or "+all)
 		}
-		return topology.Relations[i], nil
+		return topology.Relation(i), nil
 	})
 }
 
@@ -147,7 +139,7 @@ func parseTimes(text string) ([]time.Duration, error) {
 func (f *flags) pairs(m experiment.Machine) (pairs []topology.CPUPair, err error) {
 	has := m.PerRelation(m.CPUs)
 	for _, r := range f.relations {
-		p := has[slices.Index(topology.Relations[:], r)]
+		p := has[r]
 		if p.Unavailable() != "" && len(f.relations) < len(topology.Relations) {
 			return nil, hint.With(fmt.Errorf("no two CPUs of the run are %s: %s", r, r.Unavailable()),
 				"gorun topo shows the CPUs, and --relation "+all+" takes what there is")

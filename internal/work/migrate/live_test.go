@@ -10,6 +10,7 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/dev/tests"
+	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
@@ -38,7 +39,7 @@ func allowed(t *testing.T) cpuset.Set {
 
 func takeSample(t *testing.T, c Cell) (s result.Sample, v Figures) {
 	t.Helper()
-	s, err := sampler{}.Sample(t.Context(), c)
+	s, err := sample(t.Context(), experiment.Environment{}, c)
 	require.NoError(t, err)
 	figures, ok := result.Typed[Figures](&s)
 	require.True(t, ok)
@@ -114,7 +115,7 @@ func TestInterrupt(t *testing.T) {
 			tests.Pause(after)
 			cancel()
 		}()
-		s, err := sampler{}.Sample(ctx, c)
+		s, err := sample(ctx, experiment.Environment{}, c)
 		if err != nil {
 			require.ErrorIs(t, err, context.Canceled)
 			continue
@@ -129,9 +130,9 @@ func TestInterrupt(t *testing.T) {
 func TestSampleNowhere(t *testing.T) {
 	c := ours(t, false)
 	c.B = 8191
-	_, err := sampler{}.Sample(t.Context(), c)
+	_, err := sample(t.Context(), experiment.Environment{}, c)
 	require.Error(t, err)
 	c.A = 8191
-	_, err = sampler{}.Sample(t.Context(), c)
+	_, err = sample(t.Context(), experiment.Environment{}, c)
 	require.Error(t, err)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"gorun/csrc"
+	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
@@ -57,12 +58,8 @@ const (
 	calls       = 16 // on each CPU
 )
 
-// sampler takes samples, each with a fresh thread and fresh memory.
-type sampler struct{}
-
-func (sampler) Close() error { return nil }
-
-func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+// sample takes a sample, with a fresh thread and fresh memory.
+func sample(ctx context.Context, _ experiment.Environment, c Cell) (s result.Sample, err error) {
 	stop := csrc.NewStop()
 	defer stop.Free()
 	defer measure.Until(ctx, stop.Set)()

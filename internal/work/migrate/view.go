@@ -90,7 +90,7 @@ func (r *row) sentence() string {
 // costliest returns, for each relation that was measured, the moves that cost most. The nearest relation comes first.
 func costliest(run *result.Run) (most []row) {
 	rows := rowsOf(run)
-	for _, relation := range relationNames() {
+	for _, relation := range topology.RelationNames {
 		of := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.relation != relation })
 		if len(of) > 0 {
 			most = append(most, slices.MaxFunc(of, func(a, b row) int {

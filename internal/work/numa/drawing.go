@@ -13,8 +13,8 @@ import (
 
 // figureRows returns the rows of a run that can be drawn.
 func figureRows(run *result.Run) []measuredRow {
-	return slices.DeleteFunc(withSamples(run), func(row measuredRow) bool {
-		return row.BufferBytes == 0 || !chart.Drawable(slices.Concat(row.seconds, row.ns)...)
+	return slices.DeleteFunc(measuredRows(run), func(row measuredRow) bool {
+		return len(row.ns) == 0 || row.BufferBytes == 0 || !chart.Drawable(slices.Concat(row.seconds, row.ns)...)
 	})
 }
 

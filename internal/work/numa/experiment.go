@@ -4,7 +4,6 @@ package numa
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -234,11 +233,13 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Spec = spec
 	r.Plan = func(p *result.Plan) {
-		rounds := cmp.Or(spec.sampling.Samples, matrix.LeastRounds)
+		samples, _ := spec["samples"].(int)
+		budget, _ := spec["budget_seconds"].(float64)
+		rounds := cmp.Or(samples, matrix.LeastRounds)
 		p.Threads, p.NumaRows = 1, rows
 		p.Estimate = &result.Estimate{
-			RoundSeconds: round, Rounds: rounds, Asked: spec.sampling.Samples > 0, Seconds: round * float64(rounds),
-			BudgetSeconds: spec.sampling.Budget,
+			RoundSeconds: round, Rounds: rounds, Asked: samples > 0, Seconds: round * float64(rounds),
+			BudgetSeconds: budget,
 		}
 	}
 	switch {
@@ -317,22 +318,16 @@ func duration(seconds float64) string {
 }
 
 // spec holds the requested values by flag name.
-type spec struct {
-	values   map[string]any
-	sampling experiment.Sampling
-}
+type spec map[string]any
 
 // SetSampling implements experiment.Sampled.
-func (s *spec) SetSampling(to experiment.Sampling) {
-	s.sampling, s.values["samples"], s.values["budget_seconds"] = to, to.Samples, to.Budget // 0 samples: as many as are needed
+func (s spec) SetSampling(to experiment.Sampling) {
+	s["samples"], s["budget_seconds"] = to.Samples, to.Budget // 0 samples: as many as are needed
 }
 
-// MarshalJSON implements json.Marshaler.
-func (s *spec) MarshalJSON() ([]byte, error) { return json.Marshal(s.values) }
-
 // spec returns the requested values, without what is asked of the samples.
-func (f *flags) spec(m experiment.Machine) *spec {
-	values := map[string]any{
+func (f *flags) spec(m experiment.Machine) spec {
+	values := spec{
 		"load": f.load, "accesses": f.accesses, "repetitions": f.repetitions, "preferred_node_by": f.preferredBy, "rows": f.which,
 		"full": f.full, "blocks": f.blocks, "nice": f.nice, "cpus": m.CPUs.String(),
 		"settle_seconds": f.settle.Seconds(), // for rows that do not wait for scans
@@ -343,7 +338,7 @@ func (f *flags) spec(m experiment.Machine) *spec {
 	if f.preset != "" {
 		values["preset"] = f.preset
 	}
-	return &spec{values: values}
+	return values
 }
 
 // explain adds the warnings of the samples: why migrations are not counted in the best way, and what is not known of NUMA

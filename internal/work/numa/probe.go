@@ -349,7 +349,7 @@ func (p *probe) repeat() error {
 // drain reads the traces, so that their buffers do not overflow.
 func (p *probe) drain() error {
 	if p.faults != nil {
-		faults, lost, err := p.faults.Read()
+		addresses, lost, err := p.faults.Read()
 		if err != nil {
 			p.sample.Doubt(result.Suspect, "the trace of page faults broke off: %v", err)
 			if err := p.faults.Close(); err != nil {
@@ -357,8 +357,8 @@ func (p *probe) drain() error {
 			}
 			p.faults = nil
 		}
-		for _, f := range faults {
-			if f.Address-uint64(uintptr(p.area.Pointer())) < p.Row.BufferBytes { // also wraps around below it
+		for _, address := range addresses {
+			if address-uint64(uintptr(p.area.Pointer())) < p.Row.BufferBytes { // also wraps around below it
 				p.faulted++
 			}
 		}

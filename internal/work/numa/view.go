@@ -54,11 +54,6 @@ func withoutSamples(of []result.NumaRow) []measuredRow {
 	return rows
 }
 
-// withSamples returns the rows of a run with a good sample.
-func withSamples(run *result.Run) []measuredRow {
-	return slices.DeleteFunc(measuredRows(run), func(row measuredRow) bool { return len(row.ns) == 0 })
-}
-
 // group is what rows have in common that differ only in the nodes of the memory and the CPUs.
 func group(row result.NumaRow) result.NumaRow {
 	row.Row, row.Mem, row.CPU, row.PreferredBy, row.Unsupported, row.NoEffect = 0, 0, 0, "", "", ""

@@ -17,7 +17,6 @@ import (
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
-	"gorun/internal/start/child"
 	"gorun/internal/start/process"
 )
 
@@ -62,18 +61,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		View:       &shown,
 	},
 	New: func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(s experiment.Environment, _ []Cell) (experiment.Sampler[Cell], error) {
-		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
-	},
+	Open: experiment.Alone(func(ctx context.Context, e experiment.Environment, c Cell) (result.Sample, error) {
+		return c.measure(ctx, e.Self.In(measure.Environment(e.Environ)), nil)
+	}),
 })
-
-// sampler starts two fresh processes for each sample.
-type sampler struct{ self child.Self }
-
-func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return c.measure(ctx, s.self, nil)
-}
-func (s sampler) Close() error { return nil }
 
 // flags are the flags of `gorun pair`.
 type flags struct {

@@ -56,21 +56,9 @@ type Method struct {
 // Methods lists all methods, the default first. To add one, write its kernels in a new file and list it here: flags,
 // help, completion, tests and benchmarks use this table.
 var Methods = []Method{
-	{
-		Name:    "brute",
-		Usage:   "tests all of 1…n as divisors of n, by reciprocals instead of divisions",
-		Kernels: append(bruteSIMD, bruteGo),
-	},
-	{
-		Name:    "modulo",
-		Usage:   "tests all of 1…n as divisors of n by n % i on 64-bit integers, as the original did",
-		Kernels: []Kernel{moduloGo},
-	},
-	{
-		Name:    "trial",
-		Usage:   "tests 2 and the odd numbers up to √n, and stops at the first divisor",
-		Kernels: []Kernel{trialGo},
-	},
+	{"brute", "tests all of 1…n as divisors of n, by reciprocals instead of divisions", append(bruteSIMD, bruteGo)},
+	{"modulo", "tests all of 1…n as divisors of n by n % i on 64-bit integers, as the original did", []Kernel{moduloGo}},
+	{"trial", "tests 2 and the odd numbers up to √n, and stops at the first divisor", []Kernel{trialGo}},
 }
 
 // Entry implements catalog.Entry.

@@ -82,7 +82,7 @@ func Open(opts PoolOptions, plan placement.Assignment, cpuLimit int) (*Pool, err
 	return &Pool{
 		opts: opts, split: split, plan: plan, placer: placer,
 		counter: kernel.New(opts.Limit),
-		meter:   newMeter(cpuLimit),
+		meter:   &meter{origin: time.Now(), slots: make([]slot, cpuLimit)},
 		workers: make([]worker, opts.Workers),
 	}, nil
 }

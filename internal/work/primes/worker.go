@@ -130,10 +130,6 @@ type meter struct {
 	slots  []slot
 }
 
-func newMeter(cpus int) *meter {
-	return &meter{origin: time.Now(), slots: make([]slot, cpus)}
-}
-
 // now returns nanoseconds since the origin, monotonic.
 func (m *meter) now() int64 { return int64(time.Since(m.origin)) }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -247,28 +247,18 @@ func asUser(cmd *exec.Cmd) error {
 
 // outcomes reads a file of results; there may be none yet.
 func outcomes(file string) (all []outcome, err error) {
-	in, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	for lines := bufio.NewReader(in); ; {
+	for line := range bytes.Lines(text) {
 		var o outcome
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err == nil {
-			err = json.Unmarshal(line, &o)
-		}
-		if err != nil {
+		if err := json.Unmarshal(line, &o); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		all = append(all, o)
 	}
+	return all, err
 }
 
 func appendOutcome(file string, o outcome) error {
