@@ -15,7 +15,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/start/process"
 )
 
@@ -66,7 +66,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 })
 
 // sampler starts new processes for each trial.
-type sampler struct{ self child.Self }
+type sampler struct{ self launch.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	return c.measure(ctx, s.self, nil)

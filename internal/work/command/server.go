@@ -241,10 +241,12 @@ func (s *sampler) place() (warnings []result.Warning) {
 	}
 	var run cpuset.Set
 	for _, c := range s.cells {
-		if c.Setting.CPUs.Empty() && c.Server != nil {
+		if c.Settings[0].CPUs.Empty() && c.Server != nil {
 			run = run.Union(c.Server.Among)
 		}
-		run = run.Union(c.Setting.CPUs)
+		for _, setting := range c.Settings {
+			run = run.Union(setting.CPUs)
+		}
 	}
 	s.apart, warnings = s.cells[i].Server.Place(run)
 	return warnings

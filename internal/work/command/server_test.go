@@ -15,7 +15,7 @@ import (
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // busy starts a process that uses a CPU until the test ends, by a child of its.
@@ -58,9 +58,9 @@ func TestServer(t *testing.T) {
 	require.NoError(t, err)
 	path, err := os.Executable()
 	require.NoError(t, err)
-	cell := Cell{Argv: []string{"sleep", "0.05"}, Server: server}
+	cell := Cell{Argv: []string{"sleep", "0.05"}, Settings: make([]placement.Setting, 1), Server: server}
 	s := &sampler{
-		Environment: experiment.Environment{Self: child.Self{Path: path, Argv: []string{path}}, Environ: os.Environ()}, cells: []Cell{cell},
+		Environment: experiment.Environment{Self: launch.Self{Path: path, Argv: []string{path}}, Environ: os.Environ()}, cells: []Cell{cell},
 	}
 	defer func() { require.NoError(t, s.Close()) }()
 	warnings, err := s.Prepare(t.Context())
@@ -125,7 +125,7 @@ func TestServerElsewhere(t *testing.T) {
 			server, err := (&Serving{pid: &pid}).Find(live(t, cpuset.Of(two...)))
 			require.NoError(t, err)
 			s := &sampler{cells: []Cell{{
-				Server: server, Setting: placement.Setting{CPUs: cpuset.Of(c.run...)},
+				Server: server, Settings: []placement.Setting{{CPUs: cpuset.Of(c.run...)}},
 			}}}
 			assert.Len(t, s.place(), c.warnings)
 			assert.Equal(t, c.apart, s.apart)

@@ -17,7 +17,7 @@ import (
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/start/process"
 )
 
@@ -68,7 +68,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 })
 
 // sampler starts two fresh processes for each sample.
-type sampler struct{ self child.Self }
+type sampler struct{ self launch.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	return c.measure(ctx, s.self, nil)
