@@ -12,7 +12,7 @@ import (
 	"gorun/internal/record/result"
 	"gorun/internal/run"
 	"gorun/internal/show/term"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/work/doctor"
 )
 
@@ -26,7 +26,7 @@ func defaultEnv() env {
 		Show:     term.OptionsFor(os.Stdout, os.Getenv),
 		Progress: term.OptionsFor(os.Stderr, os.Getenv),
 		Now:      time.Now,
-		Self:     child.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
+		Self:     launch.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
 		Environ:  os.Environ,
 		Tool:     tool(), Views: views,
 		Conditions: func(root fs.FS, m *topology.Machine, host result.Host) []string {

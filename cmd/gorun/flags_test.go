@@ -24,7 +24,7 @@ import (
 	"gorun/internal/dev/tests"
 	"gorun/internal/experiment"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // flagValues are the values that every flag is given, by class. The classes of long values have a text that is repeated.
@@ -108,7 +108,7 @@ func dryRun(t testing.TB, args []string) flagOutcome {
 		cmd.SetArgs(args)
 		err := cmd.ExecuteContext(context.Background())
 		if err != nil {
-			child.Report(&stderr, err)
+			launch.Report(&stderr, err)
 		}
 		done <- flagOutcome{code: exitCode(err), stdout: stdout.String(), stderr: stderr.String()}
 	}()

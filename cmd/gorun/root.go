@@ -14,7 +14,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/files/output"
 	"gorun/internal/run"
-	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
 )
 
@@ -60,7 +59,7 @@ func finish(stderr io.Writer, err error) int {
 		silent = is.Why == nil
 	}
 	if err != nil && !silent {
-		child.Report(stderr, err)
+		launch.Report(stderr, err)
 	}
 	return exitCode(err)
 }
@@ -82,7 +81,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn), errors.Is(err, errNotReady):
 		return exitDoubtful
-	case hint.IsUsage(err), errors.Is(err, child.ErrRequest):
+	case hint.IsUsage(err), errors.Is(err, launch.ErrRequest):
 		return exitUsage
 	case errors.As(err, new(run.OwnFailure)):
 		return exitOwn

@@ -16,7 +16,7 @@ import (
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // Text holds the texts of an experiment on the command line.
@@ -228,7 +228,7 @@ const (
 // Environment is the environment in which a sampler is opened.
 type Environment struct {
 	Machine     *topology.Machine // nil in a fresh child
-	Self        child.Self        // gorun, to be started again in an environment
+	Self        launch.Self       // gorun, to be started again in an environment
 	Environ     []string          // the environment
 	Files       input.Opener      // opens what the user named
 	Seed        uint64

@@ -43,12 +43,16 @@ func (p *Placing) Validate() error {
 	return nil
 }
 
-// Placed returns what the flags request on a machine for n copies of a command; with n = 0 it runs alone. Without a machine, none of
-// them requests CPUs.
-func (p *Placing) Placed(m Machine, n int) (of named.Placement, err error) {
+// Placed returns what the flags request on a machine. Without a machine, none of them requests CPUs.
+func (p *Placing) Placed(m Machine) (named.Placement, error) {
+	return p.PlacedBy(m, func(name string) (named.Placement, error) { return m.Placements().Lookup(name) })
+}
+
+// PlacedBy is Placed with another way to find a placement by its name.
+func (p *Placing) PlacedBy(m Machine, lookup func(name string) (named.Placement, error)) (of named.Placement, err error) {
 	switch {
 	case p.Placement != "":
-		if of, err = m.Placements().LookupFor(p.Placement, n); err != nil {
+		if of, err = lookup(p.Placement); err != nil {
 			return of, hint.Flag("placement", p.Placement, err)
 		}
 	case m.Machine != nil && !m.CPUs.Equal(m.Allowed()):

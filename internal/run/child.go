@@ -18,7 +18,7 @@ import (
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
 	"gorun/internal/sample/take"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // SampleCommand is the command of a child that samples one cell.
@@ -46,7 +46,7 @@ type childAnswer struct {
 
 // Child runs a child that samples a cell: it reads the request from in and writes the answer to out.
 func Child(ctx context.Context, experiments []experiment.Experiment, in io.Reader, out io.Writer) error {
-	return child.Answer(ctx, in, out, func(ctx context.Context, r childRequest) (childAnswer, error) {
+	return launch.Answer(ctx, in, out, func(ctx context.Context, r childRequest) (childAnswer, error) {
 		return r.sample(ctx, experiments)
 	})
 }
@@ -135,7 +135,7 @@ func (d *driver) ask(
 }
 
 // self returns how a child is started. Its environment has only the variables that the fingerprint names.
-func (d *driver) self() child.Self {
+func (d *driver) self() launch.Self {
 	environ := measure.Environment(d.env.Environ())
 	for _, name := range []string{"PATH", "HOME"} {
 		if value, found := os.LookupEnv(name); found {

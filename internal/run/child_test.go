@@ -23,7 +23,7 @@ import (
 	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/stats"
 )
 
@@ -92,7 +92,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == SampleCommand {
 		err := Child(context.Background(), []experiment.Experiment{fakeExperiment}, os.Stdin, os.Stdout)
 		if err != nil {
-			child.Report(os.Stderr, err)
+			launch.Report(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -110,7 +110,7 @@ func freshDriver(t *testing.T, cells ...fake) *driver {
 		plan:    plan{x: fakeExperiment, machine: m, kind: matrixRun, run: run},
 		options: &Options{budget: 100 * tests.Hang},
 		session: &session{run: run, env: Env{
-			Root: os.DirFS("/"), Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ,
+			Root: os.DirFS("/"), Self: launch.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ,
 		}},
 	}
 	for _, cell := range cells {
@@ -210,7 +210,7 @@ func built(b *testing.B) string {
 
 // BenchmarkChild measures the cost of a child in addition to its samples, in turn with a program that does nothing.
 func BenchmarkChild(b *testing.B) {
-	gorun := child.Self{Path: built(b), Argv: []string{"gorun"}, Env: measure.Environment(os.Environ())}
+	gorun := launch.Self{Path: built(b), Argv: []string{"gorun"}, Env: measure.Environment(os.Environ())}
 	request := childRequest{
 		Experiment: "primes", CPUs: cpuset.Of(0), Inherited: cpuset.Of(0), Threads: 1, Samples: 1, Warmup: matrix.Warmup{Executions: 1},
 		Do: json.RawMessage(`{"Limit": 1000, "Method": "brute", "Kernel": "auto", "Workers": 1, "Split": "contiguous",` +
@@ -224,7 +224,7 @@ func BenchmarkChild(b *testing.B) {
 		require.NoError(b, err)
 		children = append(children, 1e3*(time.Since(begun).Seconds()-2*a.Samples[0].Seconds))
 		begun = time.Now()
-		_, err = child.Self{Path: "/bin/true", Argv: []string{"true"}}.Ask(b.Context(), nil, nil, new(any))
+		_, err = launch.Self{Path: "/bin/true", Argv: []string{"true"}}.Ask(b.Context(), nil, nil, new(any))
 		require.Error(b, err, "true answers nothing")
 		nothing = append(nothing, 1e3*time.Since(begun).Seconds())
 	}

@@ -17,7 +17,7 @@ import (
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 	"gorun/internal/show/term"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // Env is the environment of a run, which tests replace.
@@ -27,8 +27,8 @@ type Env struct {
 	Show           term.Options // the abilities of stdout
 	Progress       term.Options // the abilities of stderr
 	Now            func() time.Time
-	Self           child.Self // this program, to be started again in an environment
-	Args           []string   // the command line, without the program
+	Self           launch.Self // this program, to be started again in an environment
+	Args           []string    // the command line, without the program
 	Environ        func() []string
 	Tool           result.Tool
 	Views          render.Views

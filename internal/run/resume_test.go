@@ -12,7 +12,7 @@ import (
 	"gorun/internal/judge/journal"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 func TestWithFlags(t *testing.T) {
@@ -26,7 +26,7 @@ func TestSayHowToGoOn(t *testing.T) {
 	says := func(resume, resumes bool, args ...string) string {
 		r := newTestRun(t, matrix.RandomBlocks, 2, Options{resume: resume, resumes: resumes})
 		var stderr bytes.Buffer
-		r.env.Stderr, r.env.Args, r.env.Self, r.x.Name = &stderr, args, child.Self{Argv: []string{"./go run"}}, "exec"
+		r.env.Stderr, r.env.Args, r.env.Self, r.x.Name = &stderr, args, launch.Self{Argv: []string{"./go run"}}, "exec"
 		r.printResume()
 		return stderr.String()
 	}

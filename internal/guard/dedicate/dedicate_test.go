@@ -18,7 +18,7 @@ import (
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/subject"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 func TestWhatIsLeft(t *testing.T) {
@@ -89,17 +89,17 @@ func TestInterrupts(t *testing.T) {
 
 // Without a guardian nothing is moved.
 func TestTakeWithoutGuardian(t *testing.T) {
-	takeFails(t, child.Self{Path: t.TempDir() + "/none", Argv: []string{"gorun"}}, "no such file")
+	takeFails(t, launch.Self{Path: t.TempDir() + "/none", Argv: []string{"gorun"}}, "no such file")
 }
 
 // Where the guardian ends between two passes, what was moved is put back.
 func TestLiveTakeWhereTheGuardianEnds(t *testing.T) {
 	tests.Live(t)
-	takeFails(t, child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", "read order; echo done"}}, `the guardian said ""`)
+	takeFails(t, launch.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", "read order; echo done"}}, `the guardian said ""`)
 }
 
 // takeFails takes a CPU until that fails with this error, and requires that threads have the CPUs that they had.
-func takeFails(t *testing.T, self child.Self, says string) {
+func takeFails(t *testing.T, self launch.Self, says string) {
 	t.Helper()
 	cpu := tests.CPUs(t, 2)[0]
 	others := exec.Command("sh", "-c", "cat | cat") // children of a child: threads that are to be moved

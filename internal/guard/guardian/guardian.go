@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"gorun/internal/kernel/linux"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // Command is the command of gorun that calls Guard.
@@ -73,16 +73,16 @@ const (
 
 // Guardian is this process's side of a guardian. It is not for concurrent use.
 type Guardian struct {
-	self    child.Self
+	self    launch.Self
 	steps   []step
 	process *exec.Cmd     // nil while there is nothing to restore
 	orders  *linux.Socket // its stdin: the kernel closes it when this process ends in any way
 	reports *bufio.Reader
-	stderr  child.Stderr // its own until it has executed an order
+	stderr  launch.Stderr // its own until it has executed an order
 }
 
 // New returns a guardian whose process starts with its first step.
-func New(self child.Self) *Guardian { return &Guardian{self: self} }
+func New(self launch.Self) *Guardian { return &Guardian{self: self} }
 
 // add adds a step, or replaces the state of the step of the same kind and name. It must be called before the change:
 // when add returns, the guardian has the step. The first call takes a few milliseconds. The guardian keeps the files of
@@ -149,7 +149,7 @@ func (g *Guardian) forget(kind, name string) {
 // start starts the process. It has its own session, so that neither ^C nor a signal to the process group ends it, and
 // it shares this process's stderr once it has executed an order: before that, its error is this process's to report.
 func (g *Guardian) start() error {
-	stderr, err := child.NewStderr()
+	stderr, err := launch.NewStderr()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/subject"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // The names under which the test binary is a process of these tests.
@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 }
 
 // self is the test binary under one of its names.
-func self(name string) child.Self {
-	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ()}
+func self(name string) launch.Self {
+	return launch.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ()}
 }
 
 // hold sets a file's value, prints the guardian's PID, and keeps the file until its stdin ends.
@@ -189,7 +189,7 @@ func TestKernelFileWithoutItsGuardian(t *testing.T) {
 
 func TestKernelFileNeedsAGuardian(t *testing.T) {
 	path := sysctl(t, "1")
-	for says, c := range map[string]child.Self{
+	for says, c := range map[string]launch.Self{
 		"no such file":          {Path: filepath.Join(t.TempDir(), "missing"), Argv: []string{"missing"}},
 		`said ""`:               {Path: "/bin/false", Argv: []string{"false"}},
 		`said "unknown command`: self(asLiar),

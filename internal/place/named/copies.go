@@ -122,10 +122,10 @@ func copyKindOf(name string) *copyKind {
 	return nil
 }
 
-// LookupFor finds a placement of n copies by its name. With n = 0 it is for a command that runs alone.
+// LookupFor finds a placement of n copies by its name.
 func (g Scope) LookupFor(name string, n int) (Placement, error) {
 	k := copyKindOf(name)
-	if n == 0 || k == nil {
+	if k == nil {
 		return g.Lookup(name)
 	}
 	masks := k.masks(g, n)
@@ -172,7 +172,7 @@ func Bound(masks []cpuset.Set, n int) Placement {
 	return copyKind{name: "bind", kubernetes: "-"}.placement(inTurn(masks, n))
 }
 
-// Each returns the setting of each of n copies; nil: a command runs alone.
+// Each returns the setting of each of n processes.
 func (p Placement) Each(n int) (settings []placement.Setting) {
 	for i := range n {
 		own := p.Setting

@@ -20,12 +20,12 @@ import (
 	"gorun/internal/kernel/linux"
 )
 
-// copiesOf returns a command with copies of a script, whose first argument is the number of the copy.
-func copiesOf(n int, script string) Command {
+// copiesOf returns a group of copies of a script, whose first argument is the number of the copy.
+func copiesOf(n int, script string) Group {
 	c := command()
-	c.Argv, c.InMemory = nil, true
+	c.Members, c.Gate, c.InMemory = nil, true, true
 	for i := range n {
-		c.Copies = append(c.Copies, Copy{Argv: sh(script, "sh", strconv.Itoa(i))})
+		c.Members = append(c.Members, Member{Argv: sh(script, "sh", strconv.Itoa(i))})
 	}
 	return c
 }
@@ -36,8 +36,8 @@ func TestCopies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
 	require.NoError(t, os.WriteFile(path, []byte("from a file\n"), 0o644))
 	c := copiesOf(3, `read word; echo "$1 $OWN $word" >&2; echo out $1; taskset -pc $$; ulimit -Sn; read more <&3; echo $more; exit $1`)
-	c.Copies[2].Argv = []string{os.Args[0], asPlaced}
-	for i := range c.Copies {
+	c.Members[2].Argv = []string{os.Args[0], asPlaced}
+	for i := range c.Members {
 		var files []*os.File
 		for range 2 {
 			file, err := os.Open(path)
@@ -45,18 +45,18 @@ func TestCopies(t *testing.T) {
 			defer file.Close()
 			files = append(files, file)
 		}
-		c.Copies[i].Stdin, c.Copies[i].Files = files[0], files[1:]
-		c.Copies[i].Environ = []string{fmt.Sprintf("OWN=own%d", i)}
+		c.Members[i].Stdin, c.Members[i].Files = files[0], files[1:]
+		c.Members[i].Environ = []string{fmt.Sprintf("OWN=own%d", i)}
 	}
 	nice := 3
-	c.Copies[2].Setting.CPUs, c.Copies[2].Setting.Nice = cpuset.Of(cpus[len(cpus)-1]), &nice
+	c.Members[2].Setting.CPUs, c.Members[2].Setting.Nice = cpuset.Of(cpus[len(cpus)-1]), &nice
 	o, err := run(t, c)
 	require.NoError(t, err)
-	require.Len(t, o.Copies, 3)
+	require.Len(t, o.Members, 3)
 	assert.Empty(t, o.Mismatches)
 	assert.Positive(t, o.Checked)
 	user, longest := 0.0, 0.0
-	for i, e := range o.Copies {
+	for i, e := range o.Members {
 		assert.Positive(t, e.PID)
 		assert.Positive(t, e.WallSeconds)
 		assert.Positive(t, e.MaxRSSBytes)
@@ -67,8 +67,8 @@ func TestCopies(t *testing.T) {
 			assert.Contains(t, string(e.Stdout), fmt.Sprintf("out %d\n", i))
 		}
 	}
-	assert.Contains(t, string(o.Copies[0].Stdout), "from a file\n", "the file of descriptor 3")
-	assert.Contains(t, string(o.Copies[2].Stdout), fmt.Sprintf("CPUs %d, nice 3", cpus[len(cpus)-1]))
+	assert.Contains(t, string(o.Members[0].Stdout), "from a file\n", "the file of descriptor 3")
+	assert.Contains(t, string(o.Members[2].Stdout), fmt.Sprintf("CPUs %d, nice 3", cpus[len(cpus)-1]))
 	assert.Equal(t, 1, o.ExitCode, "that of the first copy that failed")
 	assert.Equal(t, longest, o.WallSeconds)
 	assert.GreaterOrEqual(t, o.UserSeconds+1e-9, user)
@@ -77,12 +77,12 @@ func TestCopies(t *testing.T) {
 // A copy's limit on open files, its signals and its descriptors are those of a lone command.
 func TestCopiesInherit(t *testing.T) {
 	for _, script := range []string{`ulimit -Sn; exec grep -E '^(SigBlk|SigIgn|SigCgt)' /proc/self/status`, `exec ls /proc/self/fd`} {
-		alone, err := run(t, Command{Self: command().Self, Argv: sh(script), Keep: mebibyte, InMemory: true})
+		alone, err := run(t, Group{Self: command().Self, Members: []Member{{Argv: sh(script)}}, Keep: mebibyte, InMemory: true})
 		require.NoError(t, err)
 		o, err := run(t, copiesOf(2, script))
 		require.NoError(t, err)
 		assert.NotEmpty(t, alone.Stdout)
-		for _, e := range o.Copies {
+		for _, e := range o.Members {
 			assert.Equal(t, string(alone.Stdout), string(e.Stdout))
 		}
 	}
@@ -97,7 +97,7 @@ func TestCopiesBeginTogether(t *testing.T) {
 	o, err := run(t, c)
 	require.NoError(t, err)
 	require.Len(t, pids, 4)
-	for i, e := range o.Copies {
+	for i, e := range o.Members {
 		assert.Equal(t, pids[i], e.PID)
 	}
 	text, err := os.ReadFile(file)
@@ -114,12 +114,12 @@ func TestCopiesLasting(t *testing.T) {
 		c.Lasting = lasting
 		o, err := run(t, c)
 		require.NoError(t, err)
-		assert.Len(t, o.Copies, 2)
+		assert.Len(t, o.Members, 2)
 		alone := command("true")
 		alone.Lasting = lasting
 		o, err = run(t, alone)
 		require.NoError(t, err)
-		assert.Nil(t, o.Copies)
+		assert.Len(t, o.Members, 1)
 	}
 }
 
@@ -133,17 +133,17 @@ func TestCopiesThatCannotRun(t *testing.T) {
 	for argv, want := range map[string]int{"no-such-command": ExitNotFound, lost: ExitNotFound, dir: ExitCannot} {
 		c := copiesOf(3, "sleep 1000")
 		c.Together = true
-		c.Copies[1].Argv = []string{argv}
+		c.Members[1].Argv = []string{argv}
 		_, err := run(t, c)
 		var exit *ExitError
 		require.ErrorAs(t, err, &exit, argv)
 		assert.Equal(t, want, exit.Code, argv)
 	}
 	c := copiesOf(2, "")
-	c.Copies[0].Argv, c.Copies[1].Argv = []string{bare}, []string{bare}
+	c.Members[0].Argv, c.Members[1].Argv = []string{bare}, []string{bare}
 	o, err := run(t, c)
 	require.NoError(t, err)
-	assert.Equal(t, []int{9, 9}, []int{o.Copies[0].ExitCode, o.Copies[1].ExitCode})
+	assert.Equal(t, []int{9, 9}, []int{o.Members[0].ExitCode, o.Members[1].ExitCode})
 }
 
 // A copy that fails ends the others, even one that ignores SIGTERM; which one failed is known.
@@ -155,9 +155,9 @@ func TestCopiesEndTogether(t *testing.T) {
 	o, err := run(t, c)
 	require.NoError(t, err)
 	assert.Equal(t, 7, o.ExitCode)
-	assert.Equal(t, []bool{true, false, true}, []bool{o.Copies[0].Late, o.Copies[1].Late, o.Copies[2].Late})
-	assert.Equal(t, int(syscall.SIGKILL), o.Copies[0].Signal)
-	for _, e := range o.Copies {
+	assert.Equal(t, []bool{true, false, true}, []bool{o.Members[0].Late, o.Members[1].Late, o.Members[2].Late})
+	assert.Equal(t, int(syscall.SIGKILL), o.Members[0].Signal)
+	for _, e := range o.Members {
 		assert.ErrorIs(t, syscall.Kill(e.PID, 0), syscall.ESRCH)
 	}
 }
@@ -169,12 +169,12 @@ func TestCopiesStopped(t *testing.T) {
 	o, err := run(t, c)
 	require.NoError(t, err)
 	assert.True(t, o.TimedOut)
-	assert.Equal(t, int(syscall.SIGTERM), o.Copies[0].Signal)
+	assert.Equal(t, int(syscall.SIGTERM), o.Members[0].Signal)
 
 	c = copiesOf(2, `[ $1 = 0 ] || kill -KILL $$`)
 	o, err = run(t, c)
 	require.NoError(t, err)
-	assert.Equal(t, []int{0, 9}, []int{o.Copies[0].Signal, o.Copies[1].Signal})
+	assert.Equal(t, []int{0, 9}, []int{o.Members[0].Signal, o.Members[1].Signal})
 	assert.Equal(t, 137, o.ExitCode)
 }
 
@@ -183,7 +183,7 @@ func TestCopiesRefused(t *testing.T) {
 	before, err := linux.Descendants()
 	require.NoError(t, err)
 	c := copiesOf(2, "exit 0")
-	c.Copies[1].Setting.CPUs = cpuset.Of(cpuset.Max)
+	c.Members[1].Setting.CPUs = cpuset.Of(cpuset.Max)
 	_, err = run(t, c)
 	var exit *ExitError
 	require.True(t, errors.As(err, &exit), "%v", err)

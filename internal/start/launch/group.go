@@ -19,20 +19,20 @@ import (
 	"gorun/internal/place/placement"
 )
 
-// group are the commands of a request.
-type group struct {
+// supervised is a group as its supervisor has it.
+type supervised struct {
 	request
-	gate   *csrc.Start               // nil: there is one command, which does not wait
-	opened atomic.Pointer[time.Time] // when the gate was opened
-	over   chan struct{}             // closed at the end of the request
-	copies []*copied
-	family *perf.Family // of the only command
-	mu     sync.Mutex
-	asked  bool // the copies that still run were asked to end, since another one failed
+	gate      *csrc.Start               // nil: the only member does not wait
+	opened    atomic.Pointer[time.Time] // when the gate was opened
+	over      chan struct{}             // closed at the end of the request
+	processes []*process                // of the members, in their order
+	family    *perf.Family              // of the only member
+	mu        sync.Mutex
+	asked     bool // the members that still run were asked to end, since another one failed
 }
 
-// copied is one command of a group.
-type copied struct {
+// process is that of a member.
+type process struct {
 	name    string
 	pid     int
 	monitor *placement.Monitor
@@ -41,10 +41,10 @@ type copied struct {
 	before  time.Duration // CPU time until the gate was opened
 }
 
-// start starts all commands. Those of several wait at the gate.
-func (g *group) start(o *Outcome) error {
+// start starts all members, which wait at the gate if there is one.
+func (g *supervised) start(o *Outcome) error {
 	files := g.files
-	for i, of := range g.Copies {
+	for i, of := range g.Members {
 		argv, env := of.Argv, g.environ(of, os.Environ())
 		path := of.Path
 		if path == "" {
@@ -55,7 +55,7 @@ func (g *group) start(o *Outcome) error {
 		}
 		own := files[:g.Files[i]]
 		files = files[g.Files[i]:]
-		c := &copied{wall: make(chan time.Duration, 1)}
+		c := &process{wall: make(chan time.Duration, 1)}
 		if g.gate != nil {
 			c.name = cmp.Or(of.Name, fmt.Sprintf("copy %d", i)) + ": "
 		}
@@ -79,15 +79,15 @@ func (g *group) start(o *Outcome) error {
 		if err := g.startOne(o, c, of.Setting, run); err != nil {
 			return err
 		}
-		g.copies = append(g.copies, c)
+		g.processes = append(g.processes, c)
 	}
 	return nil
 }
 
-// startOne starts a command from a thread that has the setting and lives until the group is over: the command dies with it.
-// The thread waits for the command's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
+// startOne starts a member from a thread that has the setting and lives until the group is over: the member dies with it.
+// The thread waits for the member's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
 // the wall time.
-func (g *group) startOne(o *Outcome, c *copied, s placement.Setting, run func(forked func(pid int, err error))) error {
+func (g *supervised) startOne(o *Outcome, c *process, s placement.Setting, run func(forked func(pid int, err error))) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
@@ -120,9 +120,9 @@ func (g *group) startOne(o *Outcome, c *copied, s placement.Setting, run func(fo
 	return <-done
 }
 
-// gather waits until all copies are at the gate, or one was killed on the way.
-func (g *group) gather() {
-	for g.gate.Waiting() < len(g.copies) {
+// gather waits until all members are at the gate, or one was killed on the way.
+func (g *supervised) gather() {
+	for g.gate.Waiting() < len(g.processes) {
 		if slices.ContainsFunc(g.pids(), linux.ChildEnded) {
 			return
 		}
@@ -130,16 +130,16 @@ func (g *group) gather() {
 	}
 }
 
-// pids returns those of the copies.
-func (g *group) pids() (pids []int) {
-	for _, c := range g.copies {
+// pids returns those of the members.
+func (g *supervised) pids() (pids []int) {
+	for _, c := range g.processes {
 		pids = append(pids, c.pid)
 	}
 	return pids
 }
 
-// obey passes signals on to the commands until they are over, and kills them when the signals end.
-func (g *group) obey() {
+// obey passes signals on to the members until they are over, and kills them when the signals end.
+func (g *supervised) obey() {
 	for {
 		select {
 		case number, more := <-g.signals:
@@ -154,19 +154,19 @@ func (g *group) obey() {
 	}
 }
 
-// signal sends a signal to the commands that have not ended.
-func (g *group) signal(number syscall.Signal) {
+// signal sends a signal to the members that have not ended.
+func (g *supervised) signal(number syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, c := range g.copies {
+	for _, c := range g.processes {
 		if !c.ended {
 			_ = syscall.Kill(c.pid, number) // it may just have ended
 		}
 	}
 }
 
-// readBack ends the watch of a command.
-func (o *Outcome) readBack(c *copied) {
+// readBack ends the watch of a member.
+func (o *Outcome) readBack(c *process) {
 	checked, mismatches := c.monitor.End()
 	o.Checked += checked
 	for _, m := range mismatches {
@@ -174,9 +174,9 @@ func (o *Outcome) readBack(c *copied) {
 	}
 }
 
-// ownChanges notes the settings that a command may have changed itself. They are mismatches if the online CPUs have changed too: then
+// ownChanges notes the settings that a member may have changed itself. They are mismatches if the online CPUs have changed too: then
 // the kernel changed them.
-func (o *Outcome) ownChanges(c *copied, online bool) {
+func (o *Outcome) ownChanges(c *process, online bool) {
 	for _, m := range c.monitor.Own() {
 		if online {
 			o.Mismatches = append(o.Mismatches, c.name+m.Error())
@@ -190,23 +190,23 @@ func (o *Outcome) ownChanges(c *copied, online bool) {
 	}
 }
 
-// reap waits for the commands, and adds up what they and their descendants used. When a command has ended but is not yet reaped, the
+// reap waits for the members, and adds up what they and their descendants used. When a member has ended but is not yet reaped, the
 // kernel still knows its settings, which are read back.
-func (g *group) reap(o *Outcome, machine *placement.Monitor) error {
-	endings := make([]Ending, len(g.copies))
-	for left := len(g.copies); left > 0; {
+func (g *supervised) reap(o *Outcome, machine *placement.Monitor) error {
+	endings := make([]Ending, len(g.processes))
+	for left := len(g.processes); left > 0; {
 		pid, err := linux.AwaitEnded()
 		if err != nil {
 			break // no child is left
 		}
 		i := slices.Index(g.pids(), pid)
-		if i < 0 || g.copies[i].ended {
+		if i < 0 || g.processes[i].ended {
 			if _, _, err := o.wait(pid, 0); err != nil {
 				break
 			}
 			continue
 		}
-		c, e := g.copies[i], &endings[i]
+		c, e := g.processes[i], &endings[i]
 		e.PID, e.WallSeconds = pid, (<-c.wall).Seconds()
 		e.Turns, _ = linux.TurnsOf(os.DirFS("/"), pid)
 		o.readBack(c)
@@ -232,26 +232,26 @@ func (g *group) reap(o *Outcome, machine *placement.Monitor) error {
 		}
 	}
 	_, changes := machine.End()
-	for _, c := range g.copies {
+	for _, c := range g.processes {
 		if !c.ended {
 			o.readBack(c)
 		}
 		o.ownChanges(c, len(changes) > 0)
 	}
 	o.sum(endings)
-	if g.gate == nil {
-		return nil
-	}
-	o.Copies = endings
-	for i := range endings {
+	o.Members = endings
+	for i := range g.Members {
+		if g.gate == nil {
+			break
+		}
 		if err := g.gate.Failed(i); err != nil {
-			return runError(g.Copies[i].Argv[0], err)
+			return runError(g.Members[i].Argv[0], err)
 		}
 	}
 	return nil
 }
 
-// sum adds up the endings of all copies.
+// sum adds up the endings of all members.
 func (o *Outcome) sum(of []Ending) {
 	for _, e := range of {
 		if o.ExitCode == 0 && !e.Late {
@@ -262,7 +262,7 @@ func (o *Outcome) sum(of []Ending) {
 	}
 }
 
-// reapLeft kills the descendants that the command has left, and adds up what they used.
+// reapLeft kills the descendants that the members have left, and adds up what they used.
 func (o *Outcome) reapLeft() {
 	// Each round kills the processes that it finds; the next round finds those forked in between.
 	for deadline := time.Now().Add(dying); time.Now().Before(deadline); {
@@ -307,7 +307,7 @@ func (o *Outcome) wait(which, flags int) (pid int, status syscall.WaitStatus, er
 	return pid, status, nil
 }
 
-// ended records how the command ended.
+// ended records how the member ended.
 func (e *Ending) ended(status syscall.WaitStatus) {
 	e.ExitCode = status.ExitStatus()
 	if status.Signaled() {

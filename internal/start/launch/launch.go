@@ -1,5 +1,5 @@
-// Package launch runs one command under a setting: Exec replaces this process by it, and Run supervises it and all its
-// descendants, and returns its outcome.
+// Package launch starts processes, each under a setting. Run starts a Group of one or more, supervises them and all their descendants,
+// and returns their outcome. Self.Start and Self.Ask do that for processes of gorun itself. Exec replaces this process by a command.
 package launch
 
 import (

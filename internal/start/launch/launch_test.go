@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,6 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
-	"gorun/internal/start/child"
 )
 
 // What the test binary is as a process of these tests; a command follows.
@@ -49,6 +49,18 @@ const (
 
 func TestMain(m *testing.M) {
 	dying = tests.Hang
+	switch os.Args[0] {
+	case asEnvironment:
+		if err := json.NewEncoder(os.Stdout).Encode(os.Environ()); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case asParent:
+		sh := Self{Path: "/bin/sh", Argv: []string{"sh"}}
+		_, err := sh.Ask(context.Background(), []string{"-c", os.Args[1]}, nil, new(any))
+		Report(os.Stdout, err)
+		os.Exit(0)
+	}
 	if len(os.Args) < 2 || os.Args[1] != asSupervisor && !strings.HasPrefix(os.Args[1], "launch-") {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
 		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
@@ -65,7 +77,7 @@ func TestMain(m *testing.M) {
 		var o Outcome
 		c := command(args...)
 		c.PassThrough = os.Args[1] == asRunner
-		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+		c.Members[0].Stdin, c.Members[0].Stdout, c.Members[0].Stderr = os.Stdin, os.Stdout, os.Stderr
 		if o, err = Run(context.Background(), c); err == nil {
 			os.Exit(o.ExitCode)
 		}
@@ -114,21 +126,21 @@ func tellPlaced() error {
 	return errors.Join(err1, err2, err3)
 }
 
-// command returns a command that is not killed for being slow to end.
-func command(argv ...string) Command {
-	return Command{
-		Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}, Env: os.Environ(), Patience: tests.Hang},
-		Argv: argv, Keep: 2 * mebibyte,
+// command returns a group of one command that is not killed for being slow to end.
+func command(argv ...string) Group {
+	return Group{
+		Self:    Self{Path: "/proc/self/exe", Argv: []string{"gorun"}, Env: os.Environ(), Patience: tests.Hang},
+		Members: []Member{{Argv: argv}}, Keep: 2 * mebibyte,
 	}
 }
 
-// on returns a command that may use these CPUs.
-func (c Command) on(cpus cpuset.Set) Command {
-	c.Setting.CPUs = cpus
+// on returns a group whose first member may use these CPUs.
+func (c Group) on(cpus cpuset.Set) Group {
+	c.Members[0].Setting.CPUs = cpus
 	return c
 }
 
-func run(t *testing.T, c Command) (Outcome, error) {
+func run(t *testing.T, c Group) (Outcome, error) {
 	t.Helper()
 	return Run(t.Context(), c)
 }
@@ -318,13 +330,13 @@ func TestOutputInMemory(t *testing.T) {
 	assert.False(t, o.Lost)
 
 	c.Keep = 6
-	c.Argv = sh("seq 96; while [ $(stat -L -c %s /proc/$$/fd/1) != 0 ]; do sleep 0.01; done; printf '98\\n99\\n'")
+	c.Members[0].Argv = sh("seq 96; while [ $(stat -L -c %s /proc/$$/fd/1) != 0 ]; do sleep 0.01; done; printf '98\\n99\\n'")
 	o, err = run(t, c)
 	require.NoError(t, err)
 	assert.Equal(t, "98\n99\n", string(o.Stdout))
 	assert.True(t, o.Lost)
 
-	c.Argv = []string{"seq", "96"} // it hardly ever lasts until its file is emptied
+	c.Members[0].Argv = []string{"seq", "96"} // it hardly ever lasts until its file is emptied
 	o, err = run(t, c)
 	require.NoError(t, err)
 	assert.True(t, o.Lost)
@@ -336,7 +348,7 @@ func TestShownOutputWithoutAReader(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, from.Close())
 	c := command("yes")
-	c.Stdout = to
+	c.Members[0].Stdout = to
 	o, err := run(t, c)
 	require.NoError(t, err)
 	require.NoError(t, to.Close())
@@ -473,12 +485,12 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 	cpu, nice := cpuset.Of(cpus.Last()), 19
 	t.Setenv("GOMAXPROCS", "2") // of two values, a Go program takes the first
 	c := command(os.Args[0], asPlaced).on(cpu)
-	c.Setting.Nice, c.Setting.Sched, c.Setting.GOMAXPROCS = &nice, &linux.Sched{Policy: linux.SchedBatch}, 3
+	c.Members[0].Setting.Nice, c.Members[0].Setting.Sched, c.Members[0].Setting.GOMAXPROCS = &nice, &linux.Sched{Policy: linux.SchedBatch}, 3
 	want, checks := fmt.Sprintf("CPUs %v, nice 19, batch, GOMAXPROCS 3", cpu), 3
 	if mode, _, err := linux.GetMempolicy(); err == nil {
 		if linux.HaveMempolicy(linux.MempolicyLocal) == nil {
 			mode, checks = linux.MempolicyLocal, checks+1
-			c.Setting.Mempolicy = mode
+			c.Members[0].Setting.Mempolicy = mode
 		}
 		want += fmt.Sprintf(", memory %v", mode)
 	}
@@ -516,7 +528,7 @@ func TestSuperviseOfNoUse(t *testing.T) {
 	}
 	_, err := run(t, command())
 	assert.ErrorContains(t, err, "no command")
-	_, err = Run(t.Context(), Command{Self: child.Self{Path: "/none", Argv: []string{"gorun"}}, Argv: []string{"true"}})
+	_, err = Run(t.Context(), Group{Self: Self{Path: "/none", Argv: []string{"gorun"}}, Members: []Member{{Argv: []string{"true"}}}})
 	assert.ErrorContains(t, err, "start /none")
 }
 
@@ -563,7 +575,7 @@ func TestLasting(t *testing.T) {
 	o, err := Run(ctx, c)
 	require.NoError(t, err)
 	assert.Equal(t, 15, o.Signal)
-	c.Argv = []string{"true"}
+	c.Members[0].Argv = []string{"true"}
 	c.Lasting.idle.signal(syscall.SIGTERM) // too late
 	o, err = run(t, c)
 	require.NoError(t, err)
@@ -609,7 +621,7 @@ func TestReadBack(t *testing.T) {
 		asked := placement.Setting{CPUs: cpuset.Of(cpus[0])}
 		require.NoError(t, linux.SetAffinity(pid, asked.CPUs))
 		machine := placement.WatchMachine(nil)
-		of := &copied{monitor: placement.Compare(placement.Thread{TID: pid, Setting: asked, Free: c.free})}
+		of := &process{monitor: placement.Compare(placement.Thread{TID: pid, Setting: asked, Free: c.free})}
 		require.NoError(t, linux.SetAffinity(pid, cpuset.Of(cpus[1])))
 		if c.machine {
 			require.NoError(t, linux.SetAffinity(os.Getpid(), cpuset.Of(cpus[0])))

@@ -17,67 +17,65 @@ import (
 	"gorun/internal/machine/perf"
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
 )
 
 // SupervisorCommand is the command of gorun that calls Supervise.
 const SupervisorCommand = "exec-supervisor"
 
-// Command is a program to run, and the setting in which it is started.
-type Command struct {
-	Self    child.Self // which calls Supervise as SupervisorCommand; the command gets its environment
-	Argv    []string
-	Setting placement.Setting
-	Dir     string // the directory in which the command starts, and in which its name is looked up; "": this process's own
+// Group is one or more processes that are started, watched and ended together, each with its own setting.
+type Group struct {
+	Self    Self     // which calls Supervise as SupervisorCommand; the members get its environment
+	Members []Member // at least one
+	Dir     string   // the directory in which the members start, and in which their names are looked up; "": this process's own
 
-	Stdin          *os.File // nil: /dev/null
-	Stdout, Stderr *os.File // nil: not shown
-	Keep           int      // number of last bytes of each that are kept in the Outcome
-	// InMemory: what is not shown is written to files in memory and read when the command has ended, so that this process
+	// Gate: the members begin at the same time. Each waits at a gate after its fork, before its exec. Without a gate there is one
+	// member, which begins at once.
+	Gate bool
+	// Together: when one of the members fails, the others are asked to end.
+	Together bool
+	// Fixed: the members do not change their own setting, so that each change is a mismatch.
+	Fixed bool
+	// Started is called with the PIDs of the members when all of them wait at the gate; nil: nothing is.
+	Started func(pids []int)
+
+	Keep int // number of last bytes of what a member writes to stdout, and to stderr, that are kept in its Ending
+	// InMemory: what is not shown is written to files in memory and read when the members have ended, so that this process
 	// does not work meanwhile. A file is emptied when it is larger than Keep. What is shown is not kept.
 	InMemory bool
 
 	Timeout time.Duration // 0: none
 
-	// Lasting is the supervisor of commands that have the same Self, Dir and PassThrough; nil: this one has its own.
+	// Lasting is the supervisor of groups that have the same Self, Dir and PassThrough; nil: this one has its own.
 	Lasting *Lasting
 
-	// Leaves collects the command's processes that are still alive when it ends. nil: they are killed.
+	// Leaves collects the processes that are still alive when all members have ended. nil: they are killed.
 	Leaves *Left
 
-	// Migrations: moves of the command's and its descendants' threads between CPUs are counted.
+	// Migrations: moves of the threads of a member without a gate, and of its descendants, between CPUs are counted.
 	Migrations bool
 
-	// Padding is the number of bytes by which the command's environment is made longer, in PaddingVariable; 0: none. It moves the
+	// Padding is the number of bytes by which the environment of each member is made longer, in PaddingVariable; 0: none. It moves the
 	// stack.
 	Padding int
 
-	// Copies are commands that begin at the same time, in place of the one of Argv: each waits at a gate after its fork, before its
-	// exec. nil: there is one command. Their Stdin is as that of the command, and so on.
-	Copies []Copy
-	// Together: when one of the copies fails, the others are asked to end.
-	Together bool
-	// Fixed: the copies do not change their own setting, so that each change is a mismatch.
-	Fixed bool
-	// Started is called with the PIDs of the copies when all of them wait at the gate; nil: nothing is.
-	Started func(pids []int)
-
-	// PassThrough: the user interacts with the command. On a terminal it stays in the process group, so that it gets the
+	// PassThrough: the user interacts with the only member. On a terminal it stays in the process group, so that it gets the
 	// keys and may read; signals to this process are passed on to it. Otherwise it has its own process group and gets
 	// only the signals that end it.
 	PassThrough bool
 }
 
-// Copy is one of several commands that begin at the same time. Its supervisor gets the files as descriptors.
-type Copy struct {
-	Name    string            `json:"name,omitempty"` // in mismatches and errors; "": it is called by its number
+// Member is a process of a group: a program and the setting in which it is started. Its supervisor gets the files as descriptors.
+type Member struct {
+	Name    string            `json:"name,omitempty"` // in mismatches and errors; "": a member with a gate is called by its number
 	Path    string            `json:"path,omitempty"` // of the executable; "": argv[0], looked up in PATH
 	Argv    Texts             `json:"argv"`
 	Environ Texts             `json:"environ,omitempty"` // variables in addition to those of Self, or in place of them
 	Setting placement.Setting `json:"setting"`
 
-	Stdin, Stdout, Stderr *os.File   `json:"-"`
-	Files                 []*os.File `json:"-"` // its descriptors from 3 on, at most five
+	Request        any        `json:"-"` // in place of Stdin, a file with this as JSON; nil: none
+	Stdin          *os.File   `json:"-"` // nil: /dev/null
+	Stdout, Stderr *os.File   `json:"-"` // nil: not shown
+	Files          []*os.File `json:"-"` // its descriptors from 3 on, at most five
 }
 
 // Texts are words that need not be valid UTF-8, so that JSON has them as bytes.
@@ -102,35 +100,27 @@ func (t *Texts) UnmarshalJSON(from []byte) error {
 	return err
 }
 
-// copies returns the commands to start: one, unless there are several.
-func (c Command) copies() []Copy {
-	if c.Copies != nil {
-		return c.Copies
-	}
-	return []Copy{{Argv: c.Argv, Setting: c.Setting, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}}
-}
-
-// Ending describes how a command ended, and what it and the descendants that it waited for used.
+// Ending describes how a member ended, and what it and the descendants that it waited for used.
 type Ending struct {
 	PID         int         `json:"pid,omitempty"`
 	ExitCode    int         `json:"exit_code"`        // 128+n for a signal
 	Signal      int         `json:"signal,omitempty"` // that ended it; 0: none
 	Late        bool        `json:"late,omitempty"`   // it was asked to end, or killed, because another one had failed
-	WallSeconds float64     `json:"wall_seconds"`     // from the fork, or from the opening of the gate, to the command's end
+	WallSeconds float64     `json:"wall_seconds"`     // from the fork, or from the opening of the gate, to its end
 	Turns       linux.Turns `json:"turns"`            // of its first thread; none: not known
 	linux.Usage
 	MaxRSSBytes uint64 `json:"max_rss_bytes"` // of the largest process; only an upper bound if it equals the floor
 
 	Stdout []byte `json:"-"`
 	Stderr []byte `json:"-"`
-	Lost   bool   `json:"-"` // the command wrote more to stdout than is kept; known only of InMemory
+	Lost   bool   `json:"-"` // it wrote more to stdout than is kept; known only of InMemory
 }
 
-// Outcome describes how a command ended, and what it and all its descendants used. Of several copies it has the exit code of the
-// first that failed, the longest wall time, and the sums of what they used.
+// Outcome describes how a group ended, and what the members and all their descendants used. Its own Ending has the exit code of the
+// first member that failed, the longest wall time, the sums of what they used, and the output of the first member.
 type Outcome struct {
 	Ending
-	Copies   []Ending `json:"copies,omitempty"` // nil: there was one command
+	Members  []Ending `json:"members"`
 	TimedOut bool     `json:"timed_out,omitempty"`
 
 	Checked    int      `json:"checked"` // settings that were read back
@@ -162,40 +152,40 @@ func (o Outcome) PeakRSS() result.PeakRSS {
 	return p
 }
 
-// Run runs a command under its setting and returns when it and all its descendants have ended. The error of a command
-// that never ran is an *ExitError.
-// The command's parent is a supervisor, another process of this program. It becomes the parent of every descendant
-// whose own parent ends, even in another session or group. All descendants are killed when the command ends, when ctx
-// ends or the timeout passes (after a SIGTERM to the command and some patience), and when this process ends in any way,
-// including SIGKILL. If the supervisor itself is killed, the command dies with it and Run kills the process group, so
-// that only descendants that left the group survive. Only the command dies if a terminal makes it share this process's
+// Run runs a group and returns when its members and all their descendants have ended. The error of a member that never ran is an
+// *ExitError.
+// The members' parent is a supervisor, another process of this program. It becomes the parent of every descendant
+// whose own parent ends, even in another session or group. All descendants are killed when the members have ended, when ctx
+// ends or the timeout passes (after a SIGTERM to the members and some patience), and when this process ends in any way,
+// including SIGKILL. If the supervisor itself is killed, the members die with it and Run kills the process group, so
+// that only descendants that left it survive. Only the members die if a terminal makes it share this process's
 // own group, or if both processes are killed at the same time.
-func Run(ctx context.Context, c Command) (Outcome, error) {
-	r, err := c.open()
+func Run(ctx context.Context, g Group) (Outcome, error) {
+	r, err := g.open()
 	if err != nil {
-		return Outcome{}, child.Remedied(err)
+		return Outcome{}, Remedied(err)
 	}
 	left := false
 	defer func() {
 		if left {
-			c.Leaves.running = append(c.Leaves.running, r)
+			g.Leaves.running = append(g.Leaves.running, r)
 			return
 		}
 		r.close()
 	}()
 	signals := make(chan os.Signal, 16)
-	if c.PassThrough {
+	if g.PassThrough {
 		catch(signals, passed) // before the start: none is lost
 	}
-	if err := r.start(c); err != nil {
-		return Outcome{}, child.Remedied(err)
+	if err := r.start(g); err != nil {
+		return Outcome{}, Remedied(err)
 	}
-	if c.PassThrough {
+	if g.PassThrough {
 		defer r.pass(signals)()
 	}
-	if c.Timeout > 0 {
+	if g.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, g.Timeout, errTimeout)
 		defer cancel()
 	}
 	ended := make(chan struct{})
@@ -203,9 +193,9 @@ func Run(ctx context.Context, c Command) (Outcome, error) {
 		defer close(ended)
 		r.end()
 	})
-	before := c.Lasting.unwaited()
-	o, left, err := r.wait(c)
-	o.Unwaited = c.Lasting.unwaited() - before
+	before := g.Lasting.unwaited()
+	o, left, err := r.wait(g)
+	o.Unwaited = g.Lasting.unwaited() - before
 	if !stop() {
 		<-ended // its signals are not for the next command
 	}
@@ -215,59 +205,59 @@ func Run(ctx context.Context, c Command) (Outcome, error) {
 
 var errTimeout = errors.New("the timeout has passed")
 
-// running is a command and its supervisor.
+// running is a group and its supervisor.
 type running struct {
 	*supervisor
 	patience time.Duration // from a request to end until the command is killed
 	over     chan struct{} // closed when the command has ended
-	files    [][]*os.File  // of each copy
+	files    [][]*os.File  // of each member
 	theirs   []*os.File    // those of the files that this process does not need itself
-	tails    [][2]*tail    // of each copy: what it writes to stdout and to stderr
+	tails    [][2]*tail    // of each member: what it writes to stdout and to stderr
 	settle   func()        // nothing changes files in memory any more
 }
 
 // open makes the pipes.
-func (c Command) open() (r *running, err error) {
-	r = &running{patience: cmp.Or(c.Self.Patience, child.Patience), over: make(chan struct{}), settle: func() {}}
+func (g Group) open() (r *running, err error) {
+	r = &running{patience: cmp.Or(g.Self.Patience, Patience), over: make(chan struct{}), settle: func() {}}
 	defer func() {
 		if err != nil {
 			r.close()
 		}
 	}()
-	for _, of := range c.copies() {
-		files, tails, err := r.openFor(c, of)
+	for _, of := range g.Members {
+		files, tails, err := r.openFor(g, of)
 		r.files, r.tails = append(r.files, files), append(r.tails, tails)
 		if err != nil {
 			return r, err
 		}
 	}
-	if c.InMemory {
+	if g.InMemory {
 		r.settle = limit(r.tails)
 	}
 	return r, nil
 }
 
-// openFor makes the pipes of a copy.
-func (r *running) openFor(c Command, of Copy) (files []*os.File, tails [2]*tail, err error) {
+// openFor makes the pipes of a member.
+func (r *running) openFor(g Group, of Member) (files []*os.File, tails [2]*tail, err error) {
 	files = append([]*os.File{of.Stdin, of.Stdout, of.Stderr}, of.Files...)
 	if of.Stdin == nil {
-		if files[0], err = os.Open(os.DevNull); err != nil {
+		if files[0], err = of.input(); err != nil {
 			return files, tails, err
 		}
 		r.theirs = append(r.theirs, files[0])
 	}
 	for i := range tails {
 		shown := files[1+i]
-		if shown != nil && (c.Keep == 0 || c.InMemory) {
+		if shown != nil && (g.Keep == 0 || g.InMemory) {
 			continue
 		}
-		if c.InMemory {
+		if g.InMemory {
 			if files[1+i], err = linux.Memfd("gorun-output", 0); err != nil {
 				return files, tails, err
 			}
 			// Each write is at the end of the file, also after it was emptied.
 			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, files[1+i].Fd(), syscall.F_SETFL, syscall.O_APPEND)
-			tails[i] = &tail{from: files[1+i], keep: c.Keep}
+			tails[i] = &tail{from: files[1+i], keep: g.Keep}
 			continue
 		}
 		from, to, err := os.Pipe()
@@ -275,7 +265,7 @@ func (r *running) openFor(c Command, of Copy) (files []*os.File, tails [2]*tail,
 			return files, tails, err
 		}
 		files[1+i], r.theirs = to, append(r.theirs, to)
-		tails[i] = &tail{from: from, shown: shown, keep: c.Keep, over: make(chan struct{})}
+		tails[i] = &tail{from: from, shown: shown, keep: g.Keep, over: make(chan struct{})}
 		go tails[i].read()
 	}
 	return files, tails, nil
@@ -296,15 +286,15 @@ func (r *running) close() {
 }
 
 // start has a supervisor start the command.
-func (r *running) start(c Command) (err error) {
-	if r.supervisor = c.Lasting.take(); r.supervisor == nil {
-		if r.supervisor, err = c.startSupervisor(); err != nil {
+func (r *running) start(g Group) (err error) {
+	if r.supervisor = g.Lasting.take(); r.supervisor == nil {
+		if r.supervisor, err = g.startSupervisor(); err != nil {
 			return err
 		}
 	}
 	asked := request{
-		Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding, Patience: r.patience,
-		Gate: c.Copies != nil, Together: c.Together, Fixed: c.Fixed, Started: c.Started != nil, Copies: c.copies(),
+		Migrations: g.Migrations, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
+		Gate: g.Gate, Together: g.Together, Fixed: g.Fixed, Started: g.Started != nil, Members: g.Members,
 	}
 	for _, files := range r.files {
 		asked.Files = append(asked.Files, len(files))
@@ -325,36 +315,35 @@ func (r *running) start(c Command) (err error) {
 
 // wait returns the supervisor's answer. If there is none, the supervisor was killed. If the command may leave processes
 // and has run, its supervisor lives on.
-func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
+func (r *running) wait(g Group) (_ Outcome, left bool, _ error) {
 	var a answer
 	err := r.answers.Decode(&a)
 	if err == nil && a.Started != nil {
-		c.Started(a.Started)
+		g.Started(a.Started)
 		err = r.answers.Decode(&a)
 	}
 	close(r.over)
 	r.settle()
 	ran := err == nil && a.Failure == ""
-	left = c.Leaves != nil && ran
+	left = g.Leaves != nil && ran
 	var status syscall.WaitStatus
 	switch {
 	case left:
-	case c.Lasting != nil && ran && len(a.Left) == 0:
-		c.Lasting.idle, c.Lasting.used = r.supervisor, a.Used
+	case g.Lasting != nil && ran && len(a.Left) == 0:
+		g.Lasting.idle, g.Lasting.used = r.supervisor, a.Used
 	default:
 		status = r.supervisor.reap(err != nil)
-		if c.Lasting != nil {
-			c.Lasting.used = 0
+		if g.Lasting != nil {
+			g.Lasting.used = 0
 		}
 	}
+	a.Members = append(a.Members, make([]Ending, len(r.tails)-len(a.Members))...) // without an answer, their output is known
 	for i, tails := range r.tails {
-		of := &a.Ending
-		if i < len(a.Copies) {
-			of = &a.Copies[i]
-		}
+		of := &a.Members[i]
 		of.Stdout, of.Stderr = tails[0].end(left), tails[1].end(left)
 		of.Lost = tails[0] != nil && tails[0].lost
 	}
+	a.Stdout, a.Stderr, a.Lost = a.Members[0].Stdout, a.Members[0].Stderr, a.Members[0].Lost
 	switch {
 	case err != nil && r.failed != nil:
 		return a.Outcome, false, r.failed
@@ -420,4 +409,4 @@ func (r *running) pass(signals chan os.Signal) (stop func()) {
 var typed = []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGHUP}
 
 // dying is the time that killed processes have to end. Tests, which run on machines of any speed, set a longer one.
-var dying = child.Patience
+var dying = Patience

@@ -19,7 +19,6 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/dev/tests"
-	"gorun/internal/start/child"
 )
 
 // caught are signals that are passed on to a command.
@@ -125,7 +124,7 @@ func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
 // A supervisor that cannot begin reports why.
 func TestSupervisorFails(t *testing.T) {
 	c := command("true")
-	c.Self = child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo gorun: error: too few threads >&2; echo gorun: hint: have more >&2"}}
+	c.Self = Self{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo gorun: error: too few threads >&2; echo gorun: hint: have more >&2"}}
 	_, err := run(t, c)
 	require.EqualError(t, err, "too few threads")
 	assert.Equal(t, "have more", hint.Of(err))
@@ -140,7 +139,7 @@ func TestInterruptedAndUnwilling(t *testing.T) {
 	defer from.Close()
 	c := command(sh(family + "echo ready; sleep 1000; sleep 1000")...)
 	c.Self.Patience = time.Millisecond
-	c.Stdout = to
+	c.Members[0].Stdout = to
 	go func() {
 		_, _ = from.Read(make([]byte, 1))
 		cancel()

@@ -44,7 +44,7 @@ func TestStoppedCommand(t *testing.T) {
 		input, theirs, err := os.Pipe()
 		require.NoError(t, err)
 		c := command(sh(startsCat)...)
-		c.Stdin, c.Stdout = input, to
+		c.Members[0].Stdin, c.Members[0].Stdout = input, to
 		go func() {
 			defer theirs.Close()
 			var pid int

@@ -16,7 +16,6 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
-	"gorun/internal/start/child"
 )
 
 // passed are the signals that Run passes on to the command, and that its supervisor ignores.
@@ -42,10 +41,10 @@ type message struct {
 	Signal  syscall.Signal `json:"signal,omitempty"`
 }
 
-// request is the part of a Command that its supervisor needs.
+// request is the part of a Group that its supervisor needs.
 type request struct {
-	Copies     []Copy        `json:"copies"`
-	Files      []int         `json:"files"` // the number of descriptors of each copy
+	Members    []Member      `json:"members"`
+	Files      []int         `json:"files"` // the number of descriptors of each member
 	Migrations bool          `json:"migrations,omitempty"`
 	Leaves     bool          `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
 	Padding    int           `json:"padding,omitempty"`
@@ -53,17 +52,17 @@ type request struct {
 	Together   bool          `json:"together,omitempty"`
 	Fixed      bool          `json:"fixed,omitempty"`
 	Started    bool          `json:"started,omitempty"`
-	Patience   time.Duration `json:"patience"` // from a request to end until a copy is killed
+	Patience   time.Duration `json:"patience"` // from a request to end until a member is killed
 
-	files   []*os.File          // of all copies, one after another
-	signals chan syscall.Signal // for the commands; closed at the end of the socket
+	files   []*os.File          // of all members, one after another
+	signals chan syscall.Signal // for the members; closed at the end of the socket
 }
 
 // PaddingVariable is the environment variable whose value only has a length.
 const PaddingVariable = "GORUN_PADDING"
 
-// environ returns the environment of a copy.
-func (r request) environ(of Copy, env []string) []string {
+// environ returns the environment of a member.
+func (r request) environ(of Member, env []string) []string {
 	env = environ(of.Setting, with(env, of.Environ...))
 	if r.Padding == 0 {
 		return env
@@ -73,7 +72,7 @@ func (r request) environ(of Copy, env []string) []string {
 
 // answer is the message that a supervisor sends to Run at the end; before it, one that only has the PIDs, if Run asked for them.
 type answer struct {
-	Started []int `json:"started,omitempty"` // the copies that wait at the gate
+	Started []int `json:"started,omitempty"` // the members that wait at the gate
 	Outcome
 	Failure string `json:"failure,omitempty"` // why the command never ran; then ExitCode is ExitError's
 	Hint    string `json:"hint,omitempty"`
@@ -110,7 +109,7 @@ func Supervise(args []string) error {
 			}
 		}
 		if a.Outcome, err = asked.supervise(started); err != nil {
-			a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(child.Remedied(err)), ExitRefused
+			a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(Remedied(err)), ExitRefused
 			if e := new(ExitError); errors.As(err, &e) {
 				a.ExitCode = e.Code
 			}
@@ -163,7 +162,7 @@ func receive(conn *linux.Socket, requests chan<- request) {
 	}
 }
 
-// supervise starts the commands and returns when they and all their descendants have ended, or, if they may leave descendants,
+// supervise starts the members and returns when they and all their descendants have ended, or, if they may leave descendants,
 // when they have ended. It calls started when all of them wait at the gate.
 func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	closeFiles := func() {
@@ -184,15 +183,15 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	}
 	var gate *csrc.Start
 	if r.Gate {
-		if gate, err = csrc.NewStart(len(r.Copies)); err != nil {
+		if gate, err = csrc.NewStart(len(r.Members)); err != nil {
 			return o, err
 		}
 		defer gate.Free()
 	}
-	g := group{request: r, gate: gate, over: make(chan struct{})}
+	g := supervised{request: r, gate: gate, over: make(chan struct{})}
 	defer close(g.over)
 	if err := g.start(&o); err != nil {
-		o.reapLeft() // of copies that wait at the gate
+		o.reapLeft() // of members that wait at the gate
 		return o, err
 	}
 	closeFiles() // so that a pipe ends with its writers
@@ -202,14 +201,14 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	counted := count(g.family) // after the floor, which reading the trace would raise
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
-	for i, c := range g.copies {
-		c.monitor = placement.Watch(placement.Thread{TID: c.pid, Setting: r.Copies[i].Setting, Free: !r.Fixed})
+	for i, c := range g.processes {
+		c.monitor = placement.Watch(placement.Thread{TID: c.pid, Setting: r.Members[i].Setting, Free: !r.Fixed})
 	}
 	go g.obey()
 	if gate != nil {
 		g.gather()
 		started(g.pids())
-		for _, c := range g.copies {
+		for _, c := range g.processes {
 			c.before, _ = linux.ProcessCPUTime(c.pid) // every Linux has it
 		}
 		began := time.Now()

@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"gorun/internal/kernel/linux"
-	"gorun/internal/start/child"
 )
 
 // supervisor is the process between this one and commands.
@@ -20,7 +19,7 @@ type supervisor struct {
 	group   bool          // it and its commands have their own process group
 	conn    *linux.Socket // for messages; closing it kills the command
 	answers *json.Decoder
-	stderr  child.Stderr
+	stderr  Stderr
 	failed  error // what it reported when it ended without an answer; nil: nothing
 }
 
@@ -75,7 +74,7 @@ func samePlace(a, b int) bool {
 // startSupervisor starts a supervisor. Descriptors that this process inherited are passed to the commands with the same
 // numbers, as for make's jobserver or a shell's 3<FILE. The supervisor's own one has the lowest free number: so no number
 // exceeds the limit on open files, which a parent may have lowered below the descriptors that it passes on.
-func (c Command) startSupervisor() (*supervisor, error) {
+func (g Group) startSupervisor() (*supervisor, error) {
 	inherited, err := linux.InheritedFiles()
 	if err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func (c Command) startSupervisor() (*supervisor, error) {
 		return nil, err
 	}
 	defer null.Close()
-	stderr, err := child.NewStderr()
+	stderr, err := NewStderr()
 	if err != nil {
 		return nil, err
 	}
@@ -96,16 +95,16 @@ func (c Command) startSupervisor() (*supervisor, error) {
 	}
 	defer theirs.Close()
 	terminal, _ := linux.Terminal()
-	v := &supervisor{group: !c.PassThrough || !terminal, conn: conn, answers: json.NewDecoder(conn), stderr: stderr}
+	v := &supervisor{group: !g.PassThrough || !terminal, conn: conn, answers: json.NewDecoder(conn), stderr: stderr}
 	files, number := layout(null.Fd(), theirs.Fd(), inherited)
 	files[syscall.Stderr] = stderr.Fd()
-	v.pid, err = syscall.ForkExec(c.Self.Path, c.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
-		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
+	v.pid, err = syscall.ForkExec(g.Self.Path, g.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
+		Dir: g.Dir, Env: g.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
 	})
 	if err != nil {
 		conn.Close()
 		stderr.Close()
-		return nil, fmt.Errorf("start %s: %w", c.Self.Path, err)
+		return nil, fmt.Errorf("start %s: %w", g.Self.Path, err)
 	}
 	return v, nil
 }

@@ -31,7 +31,7 @@ func BenchmarkDuty(b *testing.B) {
 		b.Run(fmt.Sprintf("gorun/%v%%", percent), func(b *testing.B) {
 			f, err := Start(b.Context(), self(), burners(cpuset.Of(cpu), percent))
 			require.NoError(b, err)
-			seconds(b, f.copies.PIDs[0], percent)
+			seconds(b, f.group.PIDs[0], percent)
 			require.NoError(b, f.Stop())
 		})
 		b.Run(fmt.Sprintf("stress-ng/%v%%", percent), func(b *testing.B) {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"gorun/internal/kernel/linux"
-	"gorun/internal/start/process"
+	"gorun/internal/start/launch"
 )
 
 // Burn is the main function of a burner's process. It reads its options from in, and burns until the burners are stopped or ctx ends.
 func Burn(ctx context.Context, in io.Reader, _ io.Writer) error {
 	var o Burner
-	shared, err := process.Join(in, &o)
+	shared, err := launch.Join(in, &o)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,7 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
-	"gorun/internal/start/child"
-	"gorun/internal/start/process"
+	"gorun/internal/start/launch"
 )
 
 // BurnerCommand is the gorun command that calls Burn.
@@ -20,23 +19,23 @@ const BurnerCommand = "load-burner"
 // Burners are processes that burn, one per CPU.
 type Burners struct {
 	burners []Burner
-	copies  *process.Copies
+	group   *launch.Shared
 	last    []time.Duration // CPU time of each at the last reading
 }
 
 // Start starts the burners and returns when all of them burn. They end with Stop, when ctx ends, or when this process
 // does.
-func Start(ctx context.Context, self child.Self, burners []Burner) (*Burners, error) {
-	of := make([]process.Copy, len(burners))
+func Start(ctx context.Context, self launch.Self, burners []Burner) (*Burners, error) {
+	of := make([]launch.Member, len(burners))
 	for i, o := range burners {
-		of[i] = process.Copy{Name: o.name(), Setting: o.setting(), Request: o}
+		of[i] = launch.Member{Name: o.name(), Setting: o.setting(), Request: o}
 	}
-	copies, err := process.Start(ctx, self, BurnerCommand, of)
+	group, err := self.Start(ctx, BurnerCommand, of)
 	if err != nil {
 		return nil, err
 	}
-	copies.Open()
-	return &Burners{burners, copies, make([]time.Duration, len(burners))}, nil
+	group.Open()
+	return &Burners{burners, group, make([]time.Duration, len(burners))}, nil
 }
 
 // setting is that of the burner's process.
@@ -48,18 +47,18 @@ func (o Burner) setting() placement.Setting {
 func (b *Burners) Watch() *placement.Monitor {
 	threads := make([]placement.Thread, len(b.burners))
 	for i, o := range b.burners {
-		threads[i] = placement.Thread{Name: o.name(), TID: b.copies.PIDs[i], Setting: o.setting()}
+		threads[i] = placement.Thread{Name: o.name(), TID: b.group.PIDs[i], Setting: o.setting()}
 	}
 	return placement.Watch(threads...)
 }
 
 // Ended reports whether the burners have ended before Stop: when one ends, the others are ended too.
-func (b *Burners) Ended() bool { return b.copies.Ended() }
+func (b *Burners) Ended() bool { return b.group.Ended() }
 
 // Stop ends the burners. It returns an error if one had ended before.
 func (b *Burners) Stop() error {
-	b.copies.Stop(nil)
-	return b.copies.Wait()
+	b.group.Stop(nil)
+	return b.group.Wait()
 }
 
 // Reading holds the burners' clocks at one moment.
@@ -67,7 +66,7 @@ type Reading struct{ wall, used []time.Duration }
 
 // Read reads the burners' clocks without involving the burners. The clock of an ended burner stands still.
 func (b *Burners) Read() (r Reading, err error) {
-	for i, pid := range b.copies.PIDs {
+	for i, pid := range b.group.PIDs {
 		used, err := linux.ProcessCPUTime(pid)
 		switch {
 		case err == nil:

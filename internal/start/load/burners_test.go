@@ -14,7 +14,7 @@ import (
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/start/process/processtest"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-func self() child.Self { return processtest.Self(asBurner) }
+func self() launch.Self { return processtest.Self(asBurner) }
 
 // burners have a greater nice value than this process, which is always allowed.
 func burners(cpus cpuset.Set, percent float64) []Burner { return PerCPU(cpus, percent, nicer(), 1) }
@@ -52,7 +52,7 @@ func TestBurners(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, f.burners, allowed.Len())
 	for i, cpu := range allowed.List() {
-		pid := f.copies.PIDs[i]
+		pid := f.group.PIDs[i]
 		processtest.RequireAffinity(t, pid, cpuset.Of(cpu))
 		is, err := linux.GetNice(pid)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestBurners(t *testing.T) {
 		wall, used := (end.wall[i] - begin.wall[i]).Seconds(), (end.used[i] - begin.used[i]).Seconds()
 		assert.InDelta(t, 100*used/wall, loads[i].Percent, 1e-9)
 		assert.InDelta(t, wall, loads[i].Seconds, 1e-9)
-		assert.ErrorIs(t, syscall.Kill(f.copies.PIDs[i], 0), syscall.ESRCH, "the process was reaped")
+		assert.ErrorIs(t, syscall.Kill(f.group.PIDs[i], 0), syscall.ESRCH, "the process was reaped")
 	}
 	require.NoError(t, f.Stop(), "a second time")
 }
@@ -93,7 +93,7 @@ func TestBurnersLosesBurner(t *testing.T) {
 		syscall.SIGTERM: "the burner of CPU %d: a signal ended it",
 	} {
 		f := start(t, 5)
-		require.NoError(t, syscall.Kill(f.copies.PIDs[0], number))
+		require.NoError(t, syscall.Kill(f.group.PIDs[0], number))
 		tests.Await(t, "end of the burners", f.Ended)
 		begin, err := f.Read()
 		require.NoError(t, err)

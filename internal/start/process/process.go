@@ -1,3 +1,4 @@
+// Package process runs the work of C kernels in processes of gorun that begin at the same time.
 package process
 
 import (
@@ -18,7 +19,7 @@ import (
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/topology"
 	"gorun/internal/place/placement"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // Command is the command of gorun that calls Work.
@@ -59,17 +60,17 @@ type Done struct {
 // Run starts a process for each task, releases them when all are ready, and returns their answers. It calls ready, if there is one,
 // with their PIDs before it releases them. When ctx ends they answer with their work so far; when one fails the others are ended too.
 // All have ended when it returns.
-func Run(ctx context.Context, self child.Self, tasks []Task, ready func(pids []int) error) (done Done, err error) {
-	of := make([]Copy, len(tasks))
+func Run(ctx context.Context, self launch.Self, tasks []Task, ready func(pids []int) error) (done Done, err error) {
+	of := make([]launch.Member, len(tasks))
 	for i, t := range tasks {
-		of[i] = Copy{Name: t.Name, Setting: placement.Setting{CPUs: t.CPUs}, Request: t}
+		of[i] = launch.Member{Name: t.Name, Setting: placement.Setting{CPUs: t.CPUs}, Request: t}
 	}
 	if tasks[0].First {
 		if err := connect(&of[0], &of[1]); err != nil {
 			return done, err
 		}
 	}
-	c, err := Start(ctx, self, Command, of)
+	c, err := self.Start(ctx, Command, of)
 	if err != nil {
 		return done, err
 	}
@@ -88,11 +89,11 @@ func Run(ctx context.Context, self child.Self, tasks []Task, ready func(pids []i
 	if err = cmp.Or(err, failed); err != nil {
 		return done, err
 	}
-	return done, done.take(c)
+	return done, done.take(c, tasks)
 }
 
 // connect gives two processes a pipe in each direction: the end that it reads, then the end that it writes.
-func connect(a, b *Copy) error {
+func connect(a, b *launch.Member) error {
 	fromB, toA, err := os.Pipe()
 	if err != nil {
 		return err
@@ -106,11 +107,11 @@ func connect(a, b *Copy) error {
 }
 
 // take takes the answers of the processes.
-func (d *Done) take(c *Copies) error {
-	o := c.outcome
-	d.Start, d.Checked, d.Mismatches, d.Stopped = c.start, o.Checked, o.Mismatches, o.StoppedSeconds
-	for i, e := range o.Copies {
-		name := c.of[i].Name
+func (d *Done) take(c *launch.Shared, tasks []Task) error {
+	o := c.Outcome
+	d.Start, d.Checked, d.Mismatches, d.Stopped = c.Begun, o.Checked, o.Mismatches, o.StoppedSeconds
+	for i, e := range o.Members {
+		name := tasks[i].Name
 		var a Answer
 		if err := json.Unmarshal(e.Stdout, &a); err != nil {
 			return fmt.Errorf("%s: cannot read its result: %w", name, err)
@@ -128,13 +129,13 @@ func (d *Done) take(c *Copies) error {
 // Work is the main function of a process of Run: it reads its task from in, and prints its answer to out.
 func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 	var t Task
-	shared, err := Join(in, &t)
+	shared, err := launch.Join(in, &t)
 	if err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, shared.Stop)() // stopped after the work: others may still be working
 	work := csrc.WorkArgs{
-		Work: t.Work, Loops: t.Loops, Cold: t.Cold, First: t.First, In: firstFD, Out: firstFD + 1, Shared: shared,
+		Work: t.Work, Loops: t.Loops, Cold: t.Cold, First: t.First, In: launch.FirstFD, Out: launch.FirstFD + 1, Shared: shared,
 	}
 	if work.Array, work.Words, err = array(t.ArrayBytes, t.Cold); err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,7 +23,7 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/start/process/processtest"
 )
 
@@ -51,13 +50,13 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// waitHere returns the memory of a copy.
+// waitHere returns the memory of a member.
 func waitHere() *csrc.Shared {
-	memory, err := linux.MapShared(os.NewFile(sharedFD, "shared"), csrc.SharedBytes)
+	shared, err := launch.Join(os.Stdin, new(Task))
 	if err != nil {
 		panic(err)
 	}
-	return csrc.SharedAt(unsafe.Pointer(unsafe.SliceData(memory)))
+	return shared
 }
 
 // endless returns tasks that would take weeks.
@@ -136,7 +135,7 @@ func TestGroupMemberDies(t *testing.T) {
 	_, err := Run(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
 	require.EqualError(t, err, "member 0: gone")
 
-	_, err = Run(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
+	_, err = Run(t.Context(), launch.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
 	require.ErrorContains(t, err, "start /none: ")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -6,7 +6,7 @@ import (
 
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/start/process"
 )
 
@@ -48,7 +48,7 @@ func (c Cell) cpu(process int) int {
 
 // measure runs one trial: all processes at the same time. It calls ready, if there is one, when all are ready to start.
 // When ctx ends, the sample is partial.
-func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
+func (c Cell) measure(ctx context.Context, self launch.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	var tasks []process.Task
 	for i := range c.Processes {
 		tasks = append(tasks, process.Task{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,12 +24,12 @@ const (
 	mostCopies = 1024
 )
 
-// counts returns the numbers of copies that --copies asks for; none: the command runs alone.
+// counts returns the numbers of processes that --copies asks for; without it, there is one.
 func (f *flags) counts(m experiment.Machine) (counts []int, err error) {
 	refuse := func(err error) ([]int, error) { return nil, hint.Flag("copies", f.copies, err) }
 	switch f.copies {
 	case "":
-		return nil, nil
+		return []int{1}, nil
 	case autoCopies:
 		if m.CPUs.Len() < 2 {
 			return refuse(hint.With(errors.New("the run has one CPU"), "give the numbers, such as 1,2"))
@@ -74,10 +75,10 @@ func (f *flags) validateCopies() error {
 	return nil
 }
 
-// placedFor returns what the flags request for n copies; with n = 0 the command runs alone.
+// placedFor returns what the flags request for n processes.
 func (f *flags) placedFor(m experiment.Machine, n int) (p named.Placement, err error) {
 	if f.bind == "" {
-		return f.Placed(m, n)
+		return f.PlacedBy(m, func(name string) (named.Placement, error) { return f.lookup(m.Placements(), name, n) })
 	}
 	masks, err := m.Masks(f.bind)
 	if err != nil {
@@ -86,19 +87,24 @@ func (f *flags) placedFor(m experiment.Machine, n int) (p named.Placement, err e
 	return f.PlacedIn(m, named.Bound(masks, n))
 }
 
+// lookup finds a placement of n processes by its name.
+func (f *flags) lookup(of named.Scope, name string, n int) (named.Placement, error) {
+	if f.copies == "" {
+		return of.Lookup(name)
+	}
+	return of.LookupFor(name, n)
+}
+
 // requested describes the setting of a cell.
 func (c Cell) requested() string {
-	if c.Copies == nil {
-		return c.Setting.String()
+	rest := c.Settings[0]
+	if !c.Copies || rest.CPUs.Empty() {
+		return rest.String()
 	}
 	var masks []cpuset.Set
-	for _, s := range c.Copies {
+	for _, s := range c.Settings {
 		masks = append(masks, s.CPUs)
 	}
-	if masks[0].Empty() {
-		return c.Copies[0].String()
-	}
-	rest := c.Copies[0]
 	rest.CPUs = cpuset.Set{}
 	text := named.CopiesOn(masks)
 	if others := rest.String(); others != "none" {
@@ -142,44 +148,43 @@ func numbered(text string, copy int) string {
 	return strings.ReplaceAll(text, apply.CopyMark, strconv.Itoa(copy))
 }
 
-// copies returns the commands of a cell with copies; what else they have is that of the execution.
-func (o *opened) copies(ctx context.Context, s *sampler, c Cell, compare bool, of launch.Command) (copies []launch.Copy, err error) {
-	for i, setting := range c.Copies {
-		copy := launch.Copy{Setting: setting, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr}
+// member returns a process of a cell, with the files that it reads and writes. Each copy has its number in place of apply.CopyMark.
+func (o *opened) member(ctx context.Context, s *sampler, c Cell, number int, compare bool) (m launch.Member, err error) {
+	m.Setting, m.Argv = c.Settings[number], c.Argv
+	if s.PassThrough {
+		m.Stdin, m.Stdout, m.Stderr = os.Stdin, os.Stdout, os.Stderr
+	}
+	if c.Copies {
+		m.Argv = nil
 		for _, word := range c.Argv {
-			copy.Argv = append(copy.Argv, numbered(word, i))
+			m.Argv = append(m.Argv, numbered(word, number))
 		}
 		for _, variable := range s.Environ {
-			if own := numbered(variable, i); own != variable {
-				copy.Environ = append(copy.Environ, own)
+			if own := numbered(variable, number); own != variable {
+				m.Environ = append(m.Environ, own)
 			}
 		}
-		own := c
-		own.Input, own.Output = numbered(c.Input, i), numbered(c.Output, i)
-		if err := o.open(ctx, s, own, compare, &copy.Stdin, &copy.Stdout); err != nil {
-			return nil, err
-		}
-		copies = append(copies, copy)
+		c.Input, c.Output = numbered(c.Input, number), numbered(c.Output, number)
 	}
-	return copies, nil
+	return m, o.open(ctx, s, c, compare, &m.Stdin, &m.Stdout)
 }
 
 // several returns the figures of copies; nil: the command is no copy.
 func (c Cell) several(o launch.Outcome) *Several {
-	if o.Copies == nil {
+	if !c.Copies {
 		return nil
 	}
-	n := float64(len(o.Copies))
-	v := &Several{Copies: len(o.Copies), CPUPerCopy: (o.UserSeconds + o.SystemSeconds) / n}
+	n := float64(len(o.Members))
+	v := &Several{Copies: len(o.Members), CPUPerCopy: (o.UserSeconds + o.SystemSeconds) / n}
 	if o.WallSeconds > 0 {
 		v.Throughput = n / o.WallSeconds
 	}
 	if o.Turns.Count > 0 {
 		v.QueuedPerCopy = new(o.Turns.Waited / n)
 	}
-	for i, e := range o.Copies {
+	for i, e := range o.Members {
 		of := CopyFigures{
-			Copy: i, PID: e.PID, CPUs: c.Copies[i].CPUs.String(), ExitCode: e.ExitCode, Seconds: e.WallSeconds,
+			Copy: i, PID: e.PID, CPUs: c.Settings[i].CPUs.String(), ExitCode: e.ExitCode, Seconds: e.WallSeconds,
 			UserSeconds: e.UserSeconds, SystemSeconds: e.SystemSeconds, MaxRSSBytes: e.MaxRSSBytes,
 		}
 		if e.Turns.Count > 0 {

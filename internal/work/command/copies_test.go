@@ -13,7 +13,6 @@ import (
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
 	"gorun/internal/stats"
 )
@@ -41,7 +40,7 @@ func TestResolveCopies(t *testing.T) {
 		assert.Equal(t, c.want, r.Placement, c.args)
 		assert.Equal(t, len(c.cpus), r.Resources.Copies, c.args)
 		var cpus []string
-		for _, s := range r.Cells[0].Do.Copies {
+		for _, s := range r.Cells[0].Do.Settings {
 			cpus = append(cpus, s.CPUs.String())
 		}
 		assert.Equal(t, c.cpus, cpus, c.args)
@@ -51,7 +50,7 @@ func TestResolveCopies(t *testing.T) {
 	require.NoError(t, err)
 	var counts []int
 	for _, c := range r.Cells {
-		counts = append(counts, len(c.Do.Copies))
+		counts = append(counts, len(c.Do.Settings))
 	}
 	assert.Equal(t, []int{1, 2, 4, 8}, counts)
 	m.CPUs = cpuset.Of(0, 1, 2)
@@ -97,8 +96,11 @@ func TestCopiesOfACell(t *testing.T) {
 	defer func() { files.close() }()
 	of := &sampler{}
 	of.Environ = []string{"A=1", "PORT=80{copy}"}
-	copies, err := files.copies(t.Context(), of, r.Cells[0].Do, true, launch.Command{})
-	require.NoError(t, err)
+	var copies [2]launch.Member
+	for i := range copies {
+		copies[i], err = files.member(t.Context(), of, r.Cells[0].Do, i, true)
+		require.NoError(t, err)
+	}
 	assert.Equal(t, launch.Texts{"x", "a1b1", "{other}"}, copies[1].Argv)
 	assert.Equal(t, launch.Texts{"PORT=801"}, copies[1].Environ)
 	assert.NotSame(t, copies[0].Stdin, copies[1].Stdin)
@@ -200,7 +202,7 @@ func TestExecutionClosesFiles(t *testing.T) {
 		require.NoError(t, err)
 		return len(files)
 	}
-	s := &sampler{Environment: experiment.Environment{Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ()}}
+	s := &sampler{Environment: experiment.Environment{Self: launch.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ()}}
 	defer func() { assert.NoError(t, s.Close()) }()
 	run := func(c Cell) {
 		c.Argv, c.Input = []string{"true"}, os.DevNull
@@ -208,9 +210,10 @@ func TestExecutionClosesFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, sample.Doubts)
 	}
-	run(Cell{}) // starts the supervisor
+	one := Cell{Settings: make([]placement.Setting, 1)}
+	run(one) // starts the supervisor
 	before := open()
-	run(Cell{})
-	run(Cell{Copies: make([]placement.Setting, 3)})
+	run(one)
+	run(Cell{Settings: make([]placement.Setting, 3), Copies: true})
 	assert.Equal(t, before, open())
 }

@@ -69,11 +69,11 @@ type Cell struct {
 	Name string // in tables; "": the command's words
 	Argv []string
 	Hooks
-	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
-	Output     string // where its output goes, by --output; "": the default
-	Exits      exits  // exit codes that are not failures
-	Setting    placement.Setting
-	Copies     []placement.Setting `json:",omitempty"` // of each copy, in place of Setting; nil: the command is no copy
+	Input      string              // file that is the command's standard input; "": /dev/null, or gorun's own
+	Output     string              // where its output goes, by --output; "": the default
+	Exits      exits               // exit codes that are not failures
+	Settings   []placement.Setting // of each process that runs the command, at least one
+	Copies     bool                `json:",omitempty"` // the processes begin at the same time, and have figures of their own, also if there is one
 	Timeout    time.Duration       // 0: none
 	Metrics    []printed.Metric    // figures that the command prints
 	Migrations bool                // count moves between CPUs

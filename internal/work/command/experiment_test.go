@@ -11,7 +11,6 @@ import (
 	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/experiment"
 	"gorun/internal/kernel/cpuset"
-	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
 )
 
@@ -19,7 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == launch.SupervisorCommand {
 		if err := launch.Supervise(os.Args[2:]); err != nil {
-			child.Report(os.Stderr, err)
+			launch.Report(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)

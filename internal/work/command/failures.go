@@ -155,15 +155,15 @@ func failures(run *result.Run) (findings []result.Finding, warnings []result.War
 const alpha = 0.05
 
 // howFailed describes how a command failed, with the end of its stderr if that was kept; "" if it did not fail. The accepted exit
-// codes are not failures.
-func howFailed(o launch.Outcome, accepted exits) string {
+// codes are not failures. copies: a process is called by its number.
+func howFailed(o launch.Outcome, copies bool, accepted exits) string {
 	how := ""
 	failed := func(e launch.Ending) bool {
 		return e.ExitCode != 0 && !e.Late && !slices.Contains(accepted, e.ExitCode)
 	}
 	who, of := "the command", o.Ending
-	if i := slices.IndexFunc(o.Copies, failed); i >= 0 {
-		who, of = fmt.Sprintf("copy %d", i), o.Copies[i]
+	if i := slices.IndexFunc(o.Members, failed); i >= 0 && copies {
+		who, of = fmt.Sprintf("copy %d", i), o.Members[i]
 	}
 	switch {
 	case o.TimedOut:

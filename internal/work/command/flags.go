@@ -177,7 +177,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		m.CPUs = cpuset.Of(request.CPU)
 	}
 	counts, err := f.counts(m)
-	if counts != nil {
+	if f.copies != "" && err == nil {
 		defer func() { r.Resources = experiment.Resources{Copies: slices.Max(counts), Less: "give fewer --copies"} }()
 	}
 	switch {
@@ -186,14 +186,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	case len(counts) > 1:
 		return f.scale(m, counts)
 	}
-	copies := 0
-	if counts != nil {
-		copies = counts[0]
-	}
+	n := counts[0]
 	if f.placements != "" {
-		return f.compare(m, copies)
+		return f.compare(m, n)
 	}
-	p, err := f.placedFor(m, copies)
+	p, err := f.placedFor(m, n)
 	if err != nil {
 		return r, err
 	}
@@ -201,7 +198,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	r.Cells = []experiment.Cell[Cell]{f.cell(m, p, copies, request, used)}
+	r.Cells = []experiment.Cell[Cell]{f.cell(m, p, n, request, used)}
 	r.Placement = r.Cells[0].Do.requested()
 	if request != nil {
 		r.Placement += ", others moved off"
@@ -226,20 +223,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.Metric == ""
 	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil && used == nil &&
-		counts == nil
+		f.copies == ""
 	if r.Silent && f.timeout == 0 && plain {
 		r.Exec = func(environ []string) error { return launch.Exec(p.Setting, f.argv, environ) }
 	}
 	return r, nil
 }
 
-// cell returns the cell of a placement; with n = 0 copies the command runs alone.
+// cell returns the cell of a placement with n processes.
 func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *dedicate.Request, used *server.Server) experiment.Cell[Cell] {
 	lines := apply.Lines(p, nil)
 	return experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits, Setting: p.Setting,
-			Copies: p.Each(n), Timeout: f.timeout, Metrics: f.metrics,
+			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits,
+			Settings: p.Each(n), Copies: f.copies != "", Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request, Server: used,
 		},
@@ -250,8 +247,8 @@ func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *de
 }
 
 // compare resolves --placements: a cell for each.
-func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resolution[Cell], err error) {
-	placements, err := f.listed(m.Placements(), copies)
+func (f *flags) compare(m experiment.Machine, n int) (r experiment.Resolution[Cell], err error) {
+	placements, err := f.listed(m.Placements(), n)
 	if err != nil {
 		return r, err
 	}
@@ -267,7 +264,7 @@ func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resoluti
 		if p, err = f.PlacedIn(m, p); err != nil {
 			return r, err
 		}
-		cell := f.cell(m, p, copies, nil, used)
+		cell := f.cell(m, p, n, nil, used)
 		cell.Name, cell.Flags = "--placement "+p.Name, map[string]string{"placement": p.Name}
 		r.Cells = append(r.Cells, cell)
 	}
@@ -275,13 +272,13 @@ func (f *flags) compare(m experiment.Machine, copies int) (r experiment.Resoluti
 	return r, nil
 }
 
-// listed returns the placements of --placements, for this number of copies.
-func (f *flags) listed(of named.Scope, copies int) (placements []named.Placement, err error) {
+// listed returns the placements of --placements, for n processes.
+func (f *flags) listed(of named.Scope, n int) (placements []named.Placement, err error) {
 	switch {
-	case f.placements == "copies" && copies == 0:
+	case f.placements == "copies" && f.copies == "":
 		return nil, hint.Flag("placements", f.placements, hint.With(errors.New("there are no copies"), "add --copies 2"))
-	case f.placements == "copies" || f.placements == named.Auto && copies > 1:
-		return of.AllOfCopies(copies), nil
+	case f.placements == "copies" || f.placements == named.Auto && n > 1:
+		return of.AllOfCopies(n), nil
 	case f.placements == named.Auto:
 		if placements, err = of.All(f.device); err != nil {
 			err = hint.Flag("device", f.device, err)
@@ -295,7 +292,7 @@ func (f *flags) listed(of named.Scope, copies int) (placements []named.Placement
 		if slices.ContainsFunc(placements, func(p named.Placement) bool { return p.Name == name }) {
 			return refuse(fmt.Errorf("%s is there twice", name))
 		}
-		p, err := of.LookupFor(name, copies)
+		p, err := f.lookup(of, name, n)
 		if err != nil {
 			return refuse(err)
 		}

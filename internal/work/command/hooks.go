@@ -31,8 +31,10 @@ func (s *sampler) call(ctx context.Context, flag string, argv []string, left *la
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o, err := launch.Run(ctx, launch.Command{Self: s.Self.In(s.Environ), Argv: argv, Keep: keptText, Leaves: left})
-	if failure := howFailed(o, nil); err == nil && failure != "" {
+	o, err := launch.Run(ctx, launch.Group{
+		Self: s.Self.In(s.Environ), Members: []launch.Member{{Argv: argv}}, Keep: keptText, Leaves: left,
+	})
+	if failure := howFailed(o, false, nil); err == nil && failure != "" {
 		err = errors.New(failure)
 	}
 	if err != nil {

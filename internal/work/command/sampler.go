@@ -67,10 +67,12 @@ func (s *sampler) place() (warnings []result.Warning) {
 	}
 	var run cpuset.Set
 	for _, c := range s.cells {
-		if c.Setting.CPUs.Empty() && c.Server != nil {
+		if c.Settings[0].CPUs.Empty() && c.Server != nil {
 			run = run.Union(c.Server.Among)
 		}
-		run = run.Union(c.Setting.CPUs)
+		for _, setting := range c.Settings {
+			run = run.Union(setting.CPUs)
+		}
 	}
 	s.apart, warnings = s.cells[i].Server.Place(run)
 	return warnings
@@ -113,32 +115,30 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 // execute runs the command of a cell. compare: it is run for its output, not for its time. A single run's command may
 // fail; in a comparison, a command that failed or could not be started gives an invalid sample.
 func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample result.Sample, err error) {
-	r := launch.Command{
-		Self: s.Self.In(s.Environ), Argv: c.Argv, Setting: c.Setting, Keep: printed.Kept, Timeout: c.Timeout, Migrations: c.Migrations,
-		Padding: s.Padding,
+	g := launch.Group{
+		Self: s.Self.In(s.Environ), Gate: c.Copies, Together: len(c.Exits) == 0, Keep: printed.Kept, Timeout: c.Timeout,
+		Migrations: c.Migrations, Padding: s.Padding,
 	}
 	if s.PassThrough {
-		r.PassThrough, r.Stdin, r.Stdout, r.Stderr = true, os.Stdin, os.Stdout, os.Stderr
+		g.PassThrough = true
 		if len(c.Metrics) == 0 {
-			r.Keep = 0 // the command writes directly to gorun's output
+			g.Keep = 0 // the command writes directly to gorun's output
 		}
 	} else {
-		r.Lasting, r.InMemory = &s.lasting, c.Output != outputPipe
+		g.Lasting, g.InMemory = &s.lasting, c.Output != outputPipe
 	}
 	files := opened{}
-	defer func() { files.close() }() // those that are opened below
-	if c.Copies == nil {
-		err = files.open(ctx, s, c, compare, &r.Stdin, &r.Stdout)
-	} else {
-		r.Copies, err = files.copies(ctx, s, c, compare, r)
-		r.Together = len(c.Exits) == 0
+	defer func() { files.close() }() // the files that are opened here
+	for i := range c.Settings {
+		m, err := files.member(ctx, s, c, i, compare)
+		if err != nil {
+			return sample, err
+		}
+		g.Members = append(g.Members, m)
 	}
-	if err != nil {
-		return sample, err
-	}
-	sample, s.last, err = measure.Command(ctx, r)
+	sample, s.last, err = measure.Command(ctx, g)
 	sample.Placement.Requested = c.requested()
-	failure := howFailed(s.last, c.Exits)
+	failure := howFailed(s.last, c.Copies, c.Exits)
 	if err == nil {
 		c.addFigures(&sample, s.last, failure == "", s.Machine)
 	}
@@ -172,7 +172,7 @@ func (o opened) close() {
 	}
 }
 
-// open opens the files that a command reads from and writes to, in place of those of the execution. compare: what it writes is kept.
+// open opens the files that a command reads from and writes to, in place of gorun's own. compare: what it writes is kept.
 func (o *opened) open(ctx context.Context, s *sampler, c Cell, compare bool, in, out **os.File) (err error) {
 	if s.PassThrough {
 		ctx = s.Signals // there is no command yet that could get them
@@ -201,12 +201,8 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 	}
 	v.Several = c.several(o)
 	if succeeded {
-		endings := o.Copies
-		if endings == nil {
-			endings = []launch.Ending{o.Ending}
-		}
 		for i, metric := range c.Metrics {
-			mean, err := metric.Mean(endings)
+			mean, err := metric.Mean(o.Members)
 			if mean != nil {
 				*v.metrics()[i] = &mean.Value
 				s.Printed(result.MetricColumnOf(i), mean.Unit)
@@ -215,9 +211,9 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 				s.Doubts = append(s.Doubts, result.Doubt{Grade: result.Invalid, Reason: err.Error(), Hint: hint.Of(err)})
 			}
 		}
-		for i := range o.Copies {
-			if len(c.Metrics) > 0 {
-				if figure, err := c.Metrics[0].In(o.Copies[i]); err == nil { // an error is that of the mean too
+		for i := range o.Members {
+			if c.Copies && len(c.Metrics) > 0 {
+				if figure, err := c.Metrics[0].In(o.Members[i]); err == nil { // an error is that of the mean too
 					if *figure, err = figure.In(s.Units[result.MetricColumnOf(0)]); err == nil {
 						v.Processes[i].Metric = &figure.Value
 					}

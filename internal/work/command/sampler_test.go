@@ -14,7 +14,6 @@ import (
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
 	"gorun/internal/sample/printed"
-	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
 )
 
@@ -24,7 +23,7 @@ func TestSample(t *testing.T) {
 	require.NoError(t, err)
 	path, err := os.Executable()
 	require.NoError(t, err)
-	self := child.Self{Path: path, Argv: []string{path}}
+	self := launch.Self{Path: path, Argv: []string{path}}
 	for script, want := range map[string]struct {
 		figure float64 // 0: none
 		doubt  string
@@ -35,7 +34,7 @@ func TestSample(t *testing.T) {
 		"echo nothing":                      {0, `matches nothing in the output, which ends in "nothing"`},
 	} {
 		s, err := (&sampler{Environment: experiment.Environment{Self: self, Environ: os.Environ()}}).Sample(t.Context(), Cell{
-			Argv: []string{"sh", "-c", script}, Metrics: []printed.Metric{rate}, Setting: placement.Setting{GOMAXPROCS: 2},
+			Argv: []string{"sh", "-c", script}, Metrics: []printed.Metric{rate}, Settings: []placement.Setting{{GOMAXPROCS: 2}},
 		})
 		require.NoError(t, err)
 		if v, _ := result.Typed[Figures](&s); want.figure > 0 {
@@ -57,7 +56,7 @@ func TestSample(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s, _, err := measure.Command(ctx, launch.Command{Self: self, Argv: []string{"sleep", "600"}})
+	s, _, err := measure.Command(ctx, launch.Group{Self: self, Members: []launch.Member{{Argv: []string{"sleep", "600"}}}})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 }
@@ -78,12 +77,12 @@ func TestHowFailed(t *testing.T) {
 		{launch.Outcome{Ending: launch.Ending{ExitCode: 137, Signal: 9}}, exits{9}, "the command was ended by signal 9"},
 		{launch.Outcome{Ending: launch.Ending{ExitCode: 137, Signal: 9}}, exits{137}, ""},
 		{launch.Outcome{Ending: launch.Ending{ExitCode: 143, Signal: 15}, TimedOut: true}, exits{143}, "the command took longer than the timeout"},
-		{launch.Outcome{TimedOut: true, Copies: []launch.Ending{{}, {ExitCode: 143, Signal: 15}}}, nil, "copy 1 took longer than the timeout"},
-		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 143, Signal: 15, Late: true}, {ExitCode: 3, Stderr: []byte("a\n")}}}, nil, "copy 1 ended with exit code 3: a"},
-		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 3}, {ExitCode: 137, Signal: 9}}}, exits{3}, "copy 1 was ended by signal 9"},
-		{launch.Outcome{Copies: []launch.Ending{{ExitCode: 3}, {}}}, exits{3}, ""},
+		{launch.Outcome{TimedOut: true, Members: []launch.Ending{{}, {ExitCode: 143, Signal: 15}}}, nil, "copy 1 took longer than the timeout"},
+		{launch.Outcome{Members: []launch.Ending{{ExitCode: 143, Signal: 15, Late: true}, {ExitCode: 3, Stderr: []byte("a\n")}}}, nil, "copy 1 ended with exit code 3: a"},
+		{launch.Outcome{Members: []launch.Ending{{ExitCode: 3}, {ExitCode: 137, Signal: 9}}}, exits{3}, "copy 1 was ended by signal 9"},
+		{launch.Outcome{Members: []launch.Ending{{ExitCode: 3}, {}}}, exits{3}, ""},
 		{launch.Outcome{Left: []int{7}}, nil, "the command left processes that cannot be killed: [7]"},
 	} {
-		assert.Equal(t, c.want, howFailed(c.o, c.accepted))
+		assert.Equal(t, c.want, howFailed(c.o, c.o.Members != nil, c.accepted))
 	}
 }

@@ -127,8 +127,9 @@ func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, err
 			environ = append(environ, name+"="+s.folder.Path)
 		}
 	}
-	c := launch.Command{Self: s.setting.Self.In(environ), Argv: argv, Dir: of.dir, Keep: 64 << 20}
-	o, err := launch.Run(ctx, c)
+	o, err := launch.Run(ctx, launch.Group{
+		Self: s.setting.Self.In(environ), Members: []launch.Member{{Argv: argv}}, Dir: of.dir, Keep: 64 << 20,
+	})
 	switch {
 	case err != nil:
 		return nil, err

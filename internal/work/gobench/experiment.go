@@ -105,7 +105,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	p, err := f.Placed(m, 0)
+	p, err := f.Placed(m)
 	if err != nil {
 		return r, err
 	}

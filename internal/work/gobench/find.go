@@ -300,10 +300,10 @@ func (s *Source) execute(ctx context.Context, of binary, limit time.Duration, ar
 	if s.cpu != "" && !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-test.cpu=") }) {
 		argv = append(argv, "-test.cpu="+s.cpu)
 	}
-	c := launch.Command{
-		Self: s.setting.Self.In(s.setting.Environ), Argv: append(argv, s.Own...), Dir: of.dir, Keep: keptOutput, Timeout: limit,
-	}
-	o, err := launch.Run(ctx, c)
+	o, err := launch.Run(ctx, launch.Group{
+		Self: s.setting.Self.In(s.setting.Environ), Members: []launch.Member{{Argv: append(argv, s.Own...)}}, Dir: of.dir, Keep: keptOutput,
+		Timeout: limit,
+	})
 	return o, cmp.Or(err, ctx.Err())
 }
 

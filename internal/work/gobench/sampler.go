@@ -49,8 +49,8 @@ func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, [
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	argv := slices.Concat([]string{layoutPath(c.Binary, s.Round%c.Layouts)}, always,
 		arguments(c.Benchmark, c.Procs, fmt.Sprintf("%dx", c.Repeats)), []string{"-test.benchmem"}, c.Arguments)
-	sample, o, err := measure.Command(ctx, launch.Command{
-		Self: s.Self.In(s.Environ), Argv: argv, Setting: c.Setting, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
+	sample, o, err := measure.Command(ctx, launch.Group{
+		Self: s.Self.In(s.Environ), Members: []launch.Member{{Argv: argv, Setting: c.Setting}}, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
 	})
 	if err != nil {
 		return result.InvalidSample(err), nil

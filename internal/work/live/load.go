@@ -89,7 +89,9 @@ func startLoad(e experiment.Environment, argv []string, log string) (*load, erro
 	reading.Go(func() { l.read(read) })
 	go func() {
 		defer close(l.ended)
-		l.outcome, l.err = launch.Run(ctx, launch.Command{Self: e.Self.In(e.Environ), Argv: argv, Stdout: write, Stderr: write})
+		l.outcome, l.err = launch.Run(ctx, launch.Group{
+			Self: e.Self.In(e.Environ), Members: []launch.Member{{Argv: argv, Stdout: write, Stderr: write}},
+		})
 		write.Close()
 		reading.Wait()
 		read.Close()

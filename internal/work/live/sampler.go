@@ -391,7 +391,9 @@ func (s *sampler) measure(ctx context.Context, continues *block, length time.Dur
 		return b, err
 	}
 	if s.perBlock {
-		b.outcome, err = launch.Run(ctx, launch.Command{Self: s.Self.In(s.Environ), Argv: s.loadArgv, Keep: keptOutput})
+		b.outcome, err = launch.Run(ctx, launch.Group{
+			Self: s.Self.In(s.Environ), Members: []launch.Member{{Argv: s.loadArgv}}, Keep: keptOutput,
+		})
 		if err == nil && b.outcome.ExitCode != 0 {
 			err = ended(b.outcome.Ending, append(b.outcome.Stdout, b.outcome.Stderr...))
 		}

@@ -15,7 +15,7 @@ import (
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/start/load"
 )
 
@@ -41,7 +41,7 @@ type probed struct {
 // RunProbe is the main function of a probe's process: it reads a Request from in, and writes a sample to out. root is
 // rooted at / of this machine.
 func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader, out io.Writer) error {
-	return child.Answer(ctx, in, out, func(ctx context.Context, r Request) (probed, error) {
+	return launch.Answer(ctx, in, out, func(ctx context.Context, r Request) (probed, error) {
 		sample, err := Measure(ctx, root, m, r)
 		return probed{sample, sample.Doubts}, err
 	})

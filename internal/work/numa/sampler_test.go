@@ -13,7 +13,7 @@ import (
 	"gorun/internal/guard/guardian"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 )
 
 // A row that keeps a setting has the value from before the run, also after a row that changed it.
@@ -30,7 +30,7 @@ func TestKeepIsTheValueBefore(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "setting")
 		require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o600), name)
-		file, err := guardian.New(child.Self{}).Hold(path)
+		file, err := guardian.New(launch.Self{}).Hold(path)
 		require.NoError(t, err, name)
 		for _, cell := range c.keep {
 			require.NoError(t, os.WriteFile(path, []byte("0\n"), 0o600)) // by the previous row

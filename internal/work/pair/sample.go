@@ -13,7 +13,7 @@ import (
 	"gorun/internal/machine/topology"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
-	"gorun/internal/start/child"
+	"gorun/internal/start/launch"
 	"gorun/internal/start/process"
 )
 
@@ -49,7 +49,7 @@ func percentiles(trips []csrc.Latency) *Percentiles {
 
 // measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. It calls
 // ready, if there is one, when both are ready to start. When ctx ends, the sample is partial.
-func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
+func (c Cell) measure(ctx context.Context, self launch.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	work, _ := catalog.Find(Works, "work", c.Work)
 	var tasks []process.Task
 	for i, cpu := range []int{c.A, c.B} {

@@ -15,7 +15,6 @@ import (
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
-	"gorun/internal/start/child"
 	"gorun/internal/start/launch"
 )
 
@@ -42,7 +41,7 @@ func Main(m *testing.M, processes map[string]func(ctx context.Context) error) {
 	}
 	stop() // as in gorun: the end of one process does not end the others
 	if err != nil {
-		child.Report(os.Stderr, err)
+		launch.Report(os.Stderr, err)
 		os.Exit(1)
 	}
 }
@@ -51,8 +50,8 @@ func Main(m *testing.M, processes map[string]func(ctx context.Context) error) {
 const self = "/proc/self/exe"
 
 // Self is the test binary as gorun or, with a name, as what that stands for. It is not killed for being slow to end.
-func Self(name ...string) child.Self {
-	return child.Self{Path: self, Argv: append([]string{"gorun"}, name...), Env: os.Environ(), Patience: tests.Hang}
+func Self(name ...string) launch.Self {
+	return launch.Self{Path: self, Argv: append([]string{"gorun"}, name...), Env: os.Environ(), Patience: tests.Hang}
 }
 
 // CPUs returns the CPUs of this process.

@@ -1,5 +1,4 @@
-// Package process does work in copies of gorun that begin at the same time.
-package process
+package launch
 
 import (
 	"cmp"
@@ -19,53 +18,43 @@ import (
 	"gorun/csrc"
 	"gorun/internal/base/hint"
 	"gorun/internal/kernel/linux"
-	"gorun/internal/place/placement"
-	"gorun/internal/start/child"
-	"gorun/internal/start/launch"
 )
 
-// Descriptors of a copy in addition to its standard files: the memory that all share, then its own files.
+// Descriptors of a member that calls Join, in addition to its standard files: the memory that all share, then its own files.
 const (
 	sharedFD = 3 + iota
-	firstFD
+	FirstFD
 )
 
-// Copy is a process of gorun that is to be started.
-type Copy struct {
-	Name    string            // as errors call it
-	Setting placement.Setting // which it has from its start on
-	Request any               // what Join reads
-	Files   []*os.File        // its descriptors from firstFD on; Start closes them
-}
+// Shared is a group of processes of gorun that have started together, and share memory.
+type Shared struct {
+	PIDs    []int
+	Outcome Outcome       // after Wait
+	Begun   time.Duration // when they began (CLOCK_MONOTONIC), after Wait
 
-// Copies are processes of gorun that have started together, and share memory.
-type Copies struct {
-	PIDs []int
-
-	of      []Copy
+	members []Member
 	wait    time.Duration // from a request to end until they are killed
 	kill    context.CancelCauseFunc
 	ended   chan struct{} // closed when none of them is left
-	outcome launch.Outcome
 	err     error
 
 	mu     sync.Mutex
 	memory []byte
 	shared *csrc.Shared // nil: they have ended
-	start  time.Duration
 }
 
-// Start starts copies with a command of gorun that calls Join, and returns when all of them wait for Open. When ctx ends they are asked
-// to end, and when one fails the others are. They also end if this process is killed. Wait frees the memory.
-func Start(ctx context.Context, self child.Self, command string, of []Copy) (c *Copies, err error) {
+// Start starts a command of gorun that calls Join as each of the members, and returns when all of them wait for Open. The members have
+// a name, a setting, a request, which Join reads, and files, which Start closes. When ctx ends they are asked to end, and when one fails
+// the others are. They also end if this process is killed. Wait frees the memory.
+func (s Self) Start(ctx context.Context, command string, members []Member) (c *Shared, err error) {
 	var files []*os.File
 	defer func() {
 		for _, f := range files { // before they begin, so that a pipe ends with the process that writes to it
 			f.Close()
 		}
 	}()
-	for _, one := range of {
-		files = append(files, one.Files...)
+	for _, m := range members {
+		files = append(files, m.Files...)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -76,22 +65,15 @@ func Start(ctx context.Context, self child.Self, command string, of []Copy) (c *
 	}
 	files = append(files, file)
 	started := make(chan []int, 1)
-	commands := launch.Command{
-		Self: self, Keep: 4 << 20, InMemory: true, Together: true, Fixed: true,
+	g := Group{
+		Self: s, Keep: 4 << 20, InMemory: true, Gate: true, Together: true, Fixed: true,
 		Started: func(pids []int) { started <- pids },
 	}
-	for _, one := range of {
-		request, err := one.request()
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, request)
-		commands.Copies = append(commands.Copies, launch.Copy{
-			Name: one.Name, Path: self.Path, Argv: self.Args(command), Setting: one.Setting,
-			Stdin: request, Files: append([]*os.File{file}, one.Files...),
-		})
+	for _, m := range members {
+		m.Path, m.Argv, m.Files = s.Path, s.Args(command), append([]*os.File{file}, m.Files...)
+		g.Members = append(g.Members, m)
 	}
-	c = &Copies{of: of, wait: cmp.Or(self.Patience, child.Patience), ended: make(chan struct{})}
+	c = &Shared{members: members, wait: cmp.Or(s.Patience, Patience), ended: make(chan struct{})}
 	if c.memory, err = linux.MapShared(file, csrc.SharedBytes); err != nil {
 		return nil, err
 	}
@@ -101,12 +83,12 @@ func Start(ctx context.Context, self child.Self, command string, of []Copy) (c *
 	stop := context.AfterFunc(ctx, func() { c.Stop(context.Cause(ctx)) })
 	go func() {
 		defer close(c.ended)
-		c.outcome, c.err = launch.Run(running, commands)
+		c.Outcome, c.err = Run(running, g)
 		stop()
 		kill(nil)
 		c.err = c.failure()
 	}()
-	for c.shared.Waiting() < len(of) {
+	for c.shared.Waiting() < len(members) {
 		select {
 		case <-c.ended:
 			return nil, cmp.Or(context.Cause(ctx), c.Wait(), errors.New("the processes ended before their time"))
@@ -117,21 +99,24 @@ func Start(ctx context.Context, self child.Self, command string, of []Copy) (c *
 	return c, nil
 }
 
-// request returns a file with what Join reads.
-func (c Copy) request() (*os.File, error) {
+// input returns the file that a member without Stdin reads.
+func (m Member) input() (*os.File, error) {
+	if m.Request == nil {
+		return os.Open(os.DevNull)
+	}
 	file, err := linux.Memfd("gorun-request", 0)
 	if err != nil {
 		return nil, err
 	}
-	err = json.NewEncoder(file).Encode(c.Request)
+	err = json.NewEncoder(file).Encode(m.Request)
 	if _, failed := file.Seek(0, io.SeekStart); cmp.Or(err, failed) != nil {
-		return nil, errors.Join(fmt.Errorf("request of %s: %w", c.Name, cmp.Or(err, failed)), file.Close())
+		return nil, errors.Join(fmt.Errorf("request of %s: %w", m.Name, cmp.Or(err, failed)), file.Close())
 	}
 	return file, nil
 }
 
 // Open lets all of them begin.
-func (c *Copies) Open() {
+func (c *Shared) Open() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shared != nil {
@@ -140,7 +125,7 @@ func (c *Copies) Open() {
 }
 
 // Stop asks all of them to end. It has them killed if they take too long.
-func (c *Copies) Stop(why error) {
+func (c *Shared) Stop(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shared != nil {
@@ -150,7 +135,7 @@ func (c *Copies) Stop(why error) {
 }
 
 // Ended reports whether none of them is left.
-func (c *Copies) Ended() bool {
+func (c *Shared) Ended() bool {
 	select {
 	case <-c.ended:
 		return true
@@ -160,32 +145,32 @@ func (c *Copies) Ended() bool {
 }
 
 // Wait waits until none of them is left. The error is that of the first one that failed.
-func (c *Copies) Wait() error {
+func (c *Shared) Wait() error {
 	<-c.ended
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shared == nil {
 		return c.err
 	}
-	c.start = time.Duration(c.shared.StartNS())
+	c.Begun = time.Duration(c.shared.StartNS())
 	c.shared = nil
 	return cmp.Or(c.err, linux.UnmapShared(c.memory))
 }
 
 // failure returns why they did not start, or why the first to fail has failed; nil: none has.
-func (c *Copies) failure() error {
-	if refused := (*launch.ExitError)(nil); errors.As(c.err, &refused) {
+func (c *Shared) failure() error {
+	if refused := (*ExitError)(nil); errors.As(c.err, &refused) {
 		return hint.With(refused.Err, hint.Of(c.err)) // gorun itself does not end with that code
 	}
 	if c.err != nil {
 		return c.err
 	}
-	for i, e := range c.outcome.Copies {
+	for i, e := range c.Outcome.Members {
 		if e.ExitCode == 0 || e.Late { // or another one has failed
 			continue
 		}
-		name := c.of[i].Name
-		said, way := child.Said(string(e.Stderr))
+		name := c.members[i].Name
+		said, way := Said(string(e.Stderr))
 		switch {
 		case e.Signal != 0:
 			return fmt.Errorf("%s ended before its time: %w", name, linux.NewKilled(os.DirFS("/"), syscall.Signal(e.Signal)))
@@ -197,14 +182,14 @@ func (c *Copies) failure() error {
 	return nil
 }
 
-// Join is for a process that Start has started: it reads the copy's request from in, and returns the memory that all share, which is
+// Join is for a process that Start has started: it reads the request from in, and returns the memory that all share, which is
 // mapped until the process ends. The process is quiet from then on: no second thread runs Go code, and no garbage is collected.
 func Join(in io.Reader, request any) (*csrc.Shared, error) {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
 	runtime.LockOSThread() // until the process ends
 	if err := json.NewDecoder(in).Decode(request); err != nil {
-		return nil, fmt.Errorf("%w: %w", child.ErrRequest, err)
+		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	memory, err := linux.MapShared(os.NewFile(sharedFD, "shared"), csrc.SharedBytes)
 	if err != nil {

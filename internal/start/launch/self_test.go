@@ -1,9 +1,8 @@
-package child_test
+package launch
 
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +22,6 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cgroup/cgrouptest"
-	"gorun/internal/start/child"
 )
 
 // The names under which the test binary is a process of these tests.
@@ -32,47 +30,32 @@ const (
 	asParent      = "parent"      // runs a shell's script as its child, and prints the error
 )
 
-func TestMain(m *testing.M) {
-	switch os.Args[0] {
-	case asEnvironment:
-		if err := json.NewEncoder(os.Stdout).Encode(os.Environ()); err != nil {
-			os.Exit(1)
-		}
-	case asParent:
-		sh := child.Self{Path: "/bin/sh", Argv: []string{"sh"}}
-		_, err := sh.Ask(context.Background(), []string{"-c", os.Args[1]}, nil, new(any))
-		child.Report(os.Stdout, err)
-	default:
-		os.Exit(m.Run())
-	}
-}
-
-// answer is what the processes of these tests print.
-type answer struct {
+// told is what the processes of these tests print.
+type told struct {
 	Text string
 	Seed uint64
 }
 
-// shell runs a script as a child.
-func shell(ctx context.Context, script string, args ...string) (a answer, err error) {
-	sh := child.Self{Path: "/bin/sh", Argv: []string{"gorun"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+// asked runs a script as a child.
+func asked(ctx context.Context, script string, args ...string) (a told, err error) {
+	sh := Self{Path: "/bin/sh", Argv: []string{"gorun"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
 	_, err = sh.Ask(ctx, append([]string{"-c", script}, args...), nil, &a)
 	return a, err
 }
 
 func TestAsk(t *testing.T) {
-	a, err := shell(t.Context(), `echo "{\"Text\": \"$0\", \"Seed\": 5}"; echo "gorun: error: a word" >&2`)
+	a, err := asked(t.Context(), `echo "{\"Text\": \"$0\", \"Seed\": 5}"; echo "gorun: error: a word" >&2`)
 	require.NoError(t, err)
-	assert.Equal(t, answer{"gorun", 5}, a, "the name is argv[0], and stderr does not matter")
+	assert.Equal(t, told{"gorun", 5}, a, "the name is argv[0], and stderr does not matter")
 
-	a, err = shell(t.Context(), `echo "{\"Text\": \"$*\"}"; cat`, "name", "--limit", "2 3")
+	a, err = asked(t.Context(), `echo "{\"Text\": \"$*\"}"; cat`, "name", "--limit", "2 3")
 	require.NoError(t, err)
 	assert.Equal(t, "--limit 2 3", a.Text)
 
-	sh := child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
-	used, err := sh.Ask(t.Context(), []string{"cat"}, answer{"asked", 7}, &a)
+	sh := Self{Path: "/bin/sh", Argv: []string{"sh", "-c"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	used, err := sh.Ask(t.Context(), []string{"cat"}, told{"asked", 7}, &a)
 	require.NoError(t, err)
-	assert.Equal(t, answer{"asked", 7}, a, "the request is on stdin")
+	assert.Equal(t, told{"asked", 7}, a, "the request is on stdin")
 	assert.Positive(t, used.MinorFaults)
 	_, err = sh.Ask(t.Context(), []string{"cat"}, math.NaN(), &a)
 	require.ErrorContains(t, err, "request of cat: ")
@@ -92,7 +75,7 @@ func TestAskFails(t *testing.T) {
 		`kill -9 $$`:                           {"the process was killed by SIGKILL", ""},
 		`kill -ABRT $$`:                        {"the process was killed by SIGABRT", ""},
 	} {
-		_, err := shell(t.Context(), script)
+		_, err := asked(t.Context(), script)
 		require.Error(t, err, script)
 		assert.Contains(t, err.Error(), want.words, script)
 		assert.True(t, strings.HasPrefix(err.Error(), want.words), script)
@@ -100,11 +83,11 @@ func TestAskFails(t *testing.T) {
 	}
 
 	for _, script := range []string{"echo no JSON", "true", `echo '{"Seed": -1}'`, "echo '{}{}'"} {
-		_, err := shell(t.Context(), script)
+		_, err := asked(t.Context(), script)
 		require.ErrorContains(t, err, "gorun -c "+script+": cannot read its result: ", script)
 	}
 
-	none := child.Self{Path: filepath.Join(t.TempDir(), "none"), Argv: []string{"gorun"}}
+	none := Self{Path: filepath.Join(t.TempDir(), "none"), Argv: []string{"gorun"}}
 	_, err := none.Ask(t.Context(), nil, nil, new(any))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.NotContains(t, err.Error(), "ended", "there was none")
@@ -117,7 +100,7 @@ func TestAskEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	for _, env := range [][]string{{"A=1", "B=two words"}, {"ONE="}} {
 		var got []string
-		_, err := child.Self{Path: self, Argv: []string{asEnvironment}}.In(env).Ask(t.Context(), nil, nil, &got)
+		_, err := Self{Path: self, Argv: []string{asEnvironment}}.In(env).Ask(t.Context(), nil, nil, &got)
 		require.NoError(t, err)
 		assert.Equal(t, env, got)
 	}
@@ -150,7 +133,7 @@ func TestAskIsEnded(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			sh := child.Self{Path: "/bin/sh", Argv: []string{"sh"}, Env: os.Environ(), Patience: c.patience}
+			sh := Self{Path: "/bin/sh", Argv: []string{"sh"}, Env: os.Environ(), Patience: c.patience}
 			_, err := sh.Ask(ctx, []string{"-c", c.script, up, never}, nil, new(any))
 			require.ErrorContains(t, err, c.want)
 		})
@@ -207,7 +190,7 @@ func TestStderr(t *testing.T) {
 		"echo x >&2": {usual.Error(), ""},
 		"":           {usual.Error(), ""},
 	} {
-		stderr, err := child.NewStderr()
+		stderr, err := NewStderr()
 		require.NoError(t, err)
 		sh := exec.Command("sh", "-c", script)
 		sh.Stderr = stderr.File
@@ -221,16 +204,16 @@ func TestStderr(t *testing.T) {
 
 // An error of the system gets a hint, unless it already has one.
 func TestRemedied(t *testing.T) {
-	assert.NoError(t, child.Remedied(nil))
+	assert.NoError(t, Remedied(nil))
 	full := fmt.Errorf("start it: %w", syscall.EMFILE)
-	assert.Contains(t, hint.Of(child.Remedied(full)), "ulimit -n")
-	assert.Contains(t, hint.Of(child.Remedied(syscall.EFBIG)), "ulimit -f")
-	assert.Contains(t, hint.Of(child.Remedied(syscall.EAGAIN)), "pids.max")
-	assert.Contains(t, hint.Of(child.Remedied(syscall.ENOMEM)), "ulimit -v")
-	assert.Equal(t, "wait", hint.Of(child.Remedied(hint.With(full, "wait"))))
-	assert.Empty(t, hint.Of(child.Remedied(syscall.EINVAL)))
-	assert.Empty(t, hint.Of(child.Remedied(fs.ErrNotExist)), "/proc is there")
+	assert.Contains(t, hint.Of(Remedied(full)), "ulimit -n")
+	assert.Contains(t, hint.Of(Remedied(syscall.EFBIG)), "ulimit -f")
+	assert.Contains(t, hint.Of(Remedied(syscall.EAGAIN)), "pids.max")
+	assert.Contains(t, hint.Of(Remedied(syscall.ENOMEM)), "ulimit -v")
+	assert.Equal(t, "wait", hint.Of(Remedied(hint.With(full, "wait"))))
+	assert.Empty(t, hint.Of(Remedied(syscall.EINVAL)))
+	assert.Empty(t, hint.Of(Remedied(fs.ErrNotExist)), "/proc is there")
 	var said strings.Builder
-	child.Report(&said, full)
+	Report(&said, full)
 	assert.Contains(t, said.String(), "gorun: hint: raise the limit on open files")
 }

@@ -1,5 +1,4 @@
-// Package child starts gorun itself as a process that answers one request. It does not outlive this process, even after a SIGKILL.
-package child
+package launch
 
 import (
 	"bytes"
