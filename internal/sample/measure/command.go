@@ -29,7 +29,7 @@ func Command(ctx context.Context, c launch.Command) (s result.Sample, o launch.O
 	Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
 	if o.Turns.Count > 0 && o.Copies == nil { // copies wait for each other
-		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = &o.Turns.Waited, o.Turns.Without(s.CPUSeconds())/o.WallSeconds
+		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 	}
 	return s, o, nil
 }
