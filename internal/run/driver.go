@@ -77,9 +77,11 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if d.kind == onceRun {
 		ctx = context.WithoutCancel(ctx)
 	}
+	counted := d.countOverhead()
 	if err := d.sample(ctx); err != nil {
 		return err
 	}
+	counted()
 	d.judge()
 	if err := d.heldRound(); err != nil {
 		return worseOutcome(err, d.endJournal(o))
@@ -89,12 +91,14 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	return cmp.Or(d.finish(ctx, o), d.outcome(status))
 }
 
+// here reports whether this process does the work of the samples itself.
+func (d *driver) here() bool { return d.x.Place == experiment.Here && !d.fresh() }
+
 // settle sets the CPUs and GOMAXPROCS of this process if it takes the samples itself, and adds the host and the tool to
 // the result.
 func (d *driver) settle(ctx context.Context) (err error) {
 	run := d.session.run
-	here := d.x.Place == experiment.Here && !d.fresh()
-	if here {
+	if d.here() {
 		restore, err := take.Confine(d.cpus, d.machine.Allowed(), d.resources.GOMAXPROCS)
 		if err != nil {
 			return err
@@ -117,7 +121,7 @@ func (d *driver) settle(ctx context.Context) (err error) {
 		return nil
 	}
 	var warnings []result.Warning
-	if here {
+	if d.here() {
 		d.taker.Watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
 	} else {
 		d.taker.Watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,11 +22,13 @@ import (
 	"gorun/internal/judge/journal"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
 	"gorun/internal/kernel/sysfs"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
 	"gorun/internal/sample/take"
+	"gorun/internal/stats"
 )
 
 // testRun is a driver of a fake experiment, whose clock advances by the duration of each sample.
@@ -634,6 +637,43 @@ func BenchmarkScheduler(b *testing.B) {
 		b.ReportMetric(float64(stored.Microseconds())/samples, "µs-journal/sample")
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkLongRun compares the CPU time that a matrix adds to a sample in the last tenth of a long run with that in the first, and
+// reports the memory that a sample takes.
+func BenchmarkLongRun(b *testing.B) {
+	const rounds, cells, parts = 100_000, 2, 10
+	const samples = rounds * (cells + 1) // with the control
+	var ratios, kept []float64
+	for b.Loop() {
+		r := newTestRun(b, matrix.RandomBlocks, cells, Options{samples: rounds})
+		var ends []float64
+		r.spoil = func(s *result.Sample, taken, _ int) {
+			s.Seconds *= 1 + float64(taken*7919%1000)/1e4
+			if taken%(samples/parts) == 0 {
+				used, err := linux.CPUSeconds()
+				require.NoError(b, err)
+				ends = append(ends, used)
+			}
+		}
+		before := liveBytes()
+		require.NoError(b, r.sample(b.Context()))
+		used, err := linux.CPUSeconds()
+		require.NoError(b, err)
+		ratios = append(ratios, (used-ends[parts-1])/(ends[1]-ends[0]))
+		kept = append(kept, (liveBytes()-before)/samples)
+	}
+	b.ReportMetric(stats.Median(ratios), "last-tenth/first")
+	b.ReportMetric(stats.Median(kept), "B/sample")
+	b.ReportMetric(0, "ns/op")
+}
+
+// liveBytes returns the size of what is in use.
+func liveBytes() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
 }
 
 // A budget that was given is refused if it cannot hold the pilot and one round, and what is named would be enough.

@@ -265,7 +265,7 @@ func (s *session) writeFooter() error {
 	}
 	return s.journal.Write(result.Line{Footer: &result.Footer{
 		Samples: len(s.run.Samples), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,
-		Warnings: s.run.Warnings, Partial: s.run.Partial,
+		Warnings: s.run.Warnings, Partial: s.run.Partial, Overhead: s.run.Overhead,
 	}})
 }
 

@@ -1,9 +1,6 @@
 package stats
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // stakes are the shares of its wealth that a bettor puts on each round; the wealth is split evenly among them. Small
 // stakes find small differences in long runs, large stakes find large differences in few rounds.
@@ -34,7 +31,7 @@ const (
 type sequence struct {
 	limit  float64 // wealth that rules a ratio out
 	rounds []round
-	sorted []float64 // log ratios to the baseline, ascending
+	sorted Sorted // log ratios to the baseline
 	lower  bettor
 	upper  bettor
 }
@@ -96,19 +93,18 @@ func fullPurse() (p purse) {
 func (s *sequence) add(base, duplicate float64) {
 	spread := 0.0
 	if len(s.rounds) >= scaleRounds {
-		spread = deviation(s.sorted)
+		spread = s.sorted.deviation()
 	}
 	s.rounds = append(s.rounds, round{base, duplicate, spread})
-	at, _ := slices.BinarySearch(s.sorted, base)
-	s.sorted = slices.Insert(s.sorted, at, base)
+	s.sorted.Add(base)
 }
 
 // ratio returns the typical ratio: the Hodges-Lehmann estimate of the log ratios, or 1 without any.
 func (s *sequence) ratio() float64 {
-	if len(s.sorted) == 0 {
+	if len(s.rounds) == 0 {
 		return 1
 	}
-	return math.Exp(hodgesLehmann(s.sorted))
+	return math.Exp(hodgesLehmann(s.sorted.values()))
 }
 
 // ends returns the interval without an estimate, which takes longer. A lower end above the upper one means that the ratio

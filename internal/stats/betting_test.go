@@ -30,7 +30,7 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 				r.duplicate = centre + width*source.NormFloat64()
 			}
 			if k >= scaleRounds {
-				r.spread = deviation(s.sorted)
+				r.spread = s.sorted.deviation()
 			}
 			s.add(r.base, r.duplicate)
 			for i := range below {

@@ -106,7 +106,7 @@ func (s *sequence) course(b *bettor, i int) []course {
 	}
 	c := course{payoffs: make([]float64, len(s.rounds))}
 	c.purse, _ = s.replay(b, i)
-	spread, at := deviation(s.sorted), math.Log(max(0, b.grid.ratio(i)))
+	spread, at := s.sorted.deviation(), math.Log(max(0, b.grid.ratio(i)))
 	for k, r := range s.rounds {
 		r.spread = spread
 		c.payoffs[k] = r.payoff(b.toward, at)

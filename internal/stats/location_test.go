@@ -47,6 +47,6 @@ func TestDeviationHoldsTheNearestQuarter(t *testing.T) {
 		}
 		slices.Sort(distances)
 		quarter := max(2, int(math.Round(float64(len(values))/4)))
-		require.InDelta(t, distances[quarter-1], deviation(values), 1e-15)
+		require.InDelta(t, distances[quarter-1], sortedOf(values).deviation(), 1e-15)
 	})
 }

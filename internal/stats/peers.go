@@ -34,8 +34,7 @@ type Peers struct {
 	key   uint64
 	bets  map[string]*nodeBets
 	rings []ring // of the slots
-	// pairs are the log ratios of pairs of nodes in earlier slots, sorted.
-	pairs []float64
+	pairs Sorted // log ratios of pairs of nodes in earlier slots
 }
 
 // PeerFigure is the figure of a node in a slot.
@@ -93,8 +92,8 @@ func mix(x uint64) uint64 {
 func (p *Peers) Settle(slot int64, figures []PeerFigure) {
 	at := mix(p.key ^ mix(uint64(slot)))
 	spread := 0.0
-	if len(p.pairs) >= scaleRounds {
-		spread = deviation(p.pairs)
+	if p.pairs.Len() >= scaleRounds {
+		spread = p.pairs.deviation()
 	}
 	var on ring
 	for _, f := range figures {
@@ -158,7 +157,7 @@ func middleOf(peers ring) [2]float64 {
 // nodes moves the centre of their log ratios, not the spread. Of several pairs, the one that is farthest apart is left out: a node that
 // reports wild figures is in one pair of a slot, and would make the spread so great that no bet is won.
 func (p *Peers) learn(on ring) {
-	if len(p.pairs) >= enoughPairs {
+	if p.pairs.Len() >= enoughPairs {
 		return
 	}
 	var pairs []float64
@@ -176,8 +175,9 @@ func (p *Peers) learn(on ring) {
 	if len(pairs) > 1 {
 		pairs = slices.Delete(pairs, farthest, farthest+1)
 	}
-	p.pairs = append(p.pairs, pairs...)
-	slices.Sort(p.pairs)
+	for _, pair := range pairs {
+		p.pairs.Add(pair)
+	}
 }
 
 // payoff returns what a bet pays that the node is slower (toward +1) or faster (−1) than its peers by more than a log ratio.

@@ -234,7 +234,7 @@ func TestWithoutPeer(t *testing.T) {
 				}
 			}
 			p.Settle(slot, visits)
-			p.pairs = nil // the spread of earlier slots
+			p.pairs = Sorted{} // the spread of earlier slots
 		}
 		return p
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -80,7 +79,6 @@ func printRounds(b *testing.B, name string, seconds []float64, cells int, effect
 			widths = append(widths, math.Expm1(math.Log(e.Hi/e.Lo)/2))
 		}
 	}
-	slices.Sort(pairs)
 	found, smallest := fmt.Sprintf("- %3d%%", 100*len(rounds)/replays), ""
 	if 2*len(rounds) >= replays {
 		found = fmt.Sprintf("%3.0f (%5.1f) %3d%%", Median(rounds), Median(times), 100*len(rounds)/replays)
@@ -88,5 +86,5 @@ func printRounds(b *testing.B, name string, seconds []float64, cells int, effect
 	if len(rounds)*10 < 9*replays {
 		smallest = fmt.Sprintf("%.1f%%", 100*Median(widths))
 	}
-	fmt.Printf("%-16s %5.2f%%  %5d  %6.0f%%  %22s  %s\n", name, 100*deviation(pairs), cells, 100*effect, found, smallest)
+	fmt.Printf("%-16s %5.2f%%  %5d  %6.0f%%  %22s  %s\n", name, 100*sortedOf(pairs).deviation(), cells, 100*effect, found, smallest)
 }

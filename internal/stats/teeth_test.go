@@ -102,7 +102,7 @@ func TestPeeking(t *testing.T) {
 			called := false
 			for !r.Done() {
 				runRound(t, r, n, nil)
-				d := r.comparisons[1].typical.sorted
+				d := r.comparisons[1].typical.sorted.values()
 				called = called || len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05
 			}
 			if claims(r.Verdicts(0)[1]) {

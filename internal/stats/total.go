@@ -171,17 +171,21 @@ const exactPairs = 1 << 16
 // it is known on which side of each compared ratio both ends lie: a ratio that bound rules out lies outside, and one beyond which
 // enough flips lie inside. The result is then the interval of bound.
 func (f *flips) ends(alpha float64, with *compared) Effect {
-	x, b := f.groups()
 	// Flips are drawn in pairs, a subset and the rest of it, which go with the observed sum and its reverse. With
 	// tailFlips of the ratios and the observed sum at or beyond an end, that end's error is alpha/2.
 	pairs := int(math.Ceil((tailFlips+1)/alpha)) - 1
+	return f.draw(rand.NewPCG(uint64(f.rounds), uint64(pairs)), pairs, alpha, with)
+}
+
+// draw draws at most this many pairs of flips.
+func (f *flips) draw(source rand.Source, pairs int, alpha float64, with *compared) Effect {
+	x, b := f.groups()
 	mayEnd := with != nil && pairs > exactPairs
 	var beyond Effect // enough flips must lie beyond these
 	if mayEnd {
 		beyond = f.undecided(*with, alpha)
 	}
 	sumX, sumB := newSubsetSums(x), newSubsetSums(b)
-	source := rand.NewPCG(uint64(f.rounds), uint64(pairs))
 	least, most := newTail(tailFlips+1), newTail(tailFlips+1)
 	all := uint64(1)<<len(x) - 1
 	allX, allB := sumX.of(all), sumB.of(all)

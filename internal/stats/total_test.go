@@ -135,6 +135,43 @@ func TestEarlyEnds(t *testing.T) {
 	}
 }
 
+// counted counts what is drawn from a source.
+type counted struct {
+	rand.Source
+	draws int
+}
+
+func (c *counted) Uint64() uint64 {
+	c.draws++
+	return c.Source.Uint64()
+}
+
+// What the totals of a cell cost does not grow with the number of cells that share α, whether the cells are equal or all differ, by times that
+// are spread as those of short programs.
+func TestDrawsOfManyCells(t *testing.T) {
+	const looked = 40
+	for name, effect := range map[string]float64{"equal": 1, "different": 1.3} {
+		draws := func(cells int) (sum int) {
+			alpha := totalShare * 0.05 / float64(cells+1) * lookShare(1)
+			pairs := int((tailFlips + 1) / alpha)
+			for k := range looked {
+				values := rand.New(rand.NewPCG(uint64(k), 7))
+				var f flips
+				for range FirstLook {
+					f.add(effect*math.Exp(0.05*values.NormFloat64()), math.Exp(0.05*values.NormFloat64()))
+				}
+				source := counted{Source: rand.NewPCG(uint64(k), 8)}
+				f.draw(&source, pairs, alpha, Design{Margin: 0.02}.compared(Effect{Lo: effect - 0.002, Hi: effect + 0.002}))
+				sum += source.draws
+			}
+			return sum / looked
+		}
+		few, many := draws(8), draws(512)
+		t.Logf("%s: %d of 8 cells, %d of 512", name, few, many)
+		assert.Less(t, float64(many), 1.2*float64(few), name)
+	}
+}
+
 // Three rounds bound nothing, whatever α is: this is known after few flips.
 func TestEarlyEndsOfFewRounds(t *testing.T) {
 	f := flipsOf([]float64{1, 2, 3}, []float64{1, 1, 1})

@@ -43,12 +43,11 @@ func centre(cell, base func(*rand.Rand) float64) float64 {
 		var s sequence
 		for range 100 {
 			d := cell(source) - base(source)
-			if len(s.sorted) >= scaleRounds && source.IntN(4) == 0 {
+			if s.sorted.Len() >= scaleRounds && source.IntN(4) == 0 {
 				b := cell(source)
-				rounds = append(rounds, round{b - base(source), b - base(source), deviation(s.sorted)})
+				rounds = append(rounds, round{b - base(source), b - base(source), s.sorted.deviation()})
 			}
-			at, _ := slices.BinarySearch(s.sorted, d)
-			s.sorted = slices.Insert(s.sorted, at, d)
+			s.sorted.Add(d)
 		}
 	}
 	lo, hi := -50.0, 50.0

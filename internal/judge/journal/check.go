@@ -214,7 +214,7 @@ func (c *checker) footer(f *result.Footer) error {
 		}
 	}
 	c.Footed, c.Ended, c.partial = f.Samples, true, f.Partial
-	run.Summary, run.Findings, run.Warnings = f.Summary, f.Findings, f.Warnings
+	run.Summary, run.Findings, run.Warnings, run.Overhead = f.Summary, f.Findings, f.Warnings, f.Overhead
 	return nil
 }
 

@@ -55,6 +55,7 @@ func plain(t testing.TB, samples int) (lines []result.Line) {
 			Samples: len(taken), Summary: result.Summarise(taken),
 			Findings: []result.Finding{{Code: "steal", Message: fmt.Sprintf("after %d", len(taken)), Value: 0.5}},
 			Warnings: []result.Warning{{Code: "budget", Message: "it was short", Hint: "give more"}}, Partial: partial,
+			Overhead: &result.Overhead{CPUSeconds: 0.5, Seconds: 9},
 		}})
 	}
 	for i := range samples {
@@ -112,7 +113,7 @@ func TestRead(t *testing.T) {
 	journal := text(t, lines)
 	want, last := *lines[0].Header, lines[len(lines)-1].Footer
 	want.Samples = samplesOf(lines)
-	want.Summary, want.Findings, want.Warnings = last.Summary, last.Findings, last.Warnings
+	want.Summary, want.Findings, want.Warnings, want.Overhead = last.Summary, last.Findings, last.Warnings, last.Overhead
 	assert.Equal(t, &Recording{
 		Run: &want, Footed: 5, Ended: true, whole: int64(len(journal)), Lines: len(lines),
 	}, reads(t, journal))

@@ -31,7 +31,7 @@ type Judging struct {
 	answers map[string]result.Answer // by question
 	pairs   map[comparison]*sums
 	ties    []ties               // by figure
-	samples [][]float64          // by cell, the deciding figure of the samples that count
+	samples []stats.Sorted       // by cell, the deciding figure of the samples that count
 	ended   float64              // elapsed seconds at the end of the last complete round
 	took    float64              // seconds that the last complete round took
 	last    float64              // elapsed seconds of the last sample
@@ -82,7 +82,7 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 	}
 	b := &Judging{
 		run: run, figures: figures, at: make([]place, len(run.Cells)), faults: make([]Faults, len(figures)),
-		answers: map[string]result.Answer{}, pairs: map[comparison]*sums{}, samples: make([][]float64, len(run.Cells)),
+		answers: map[string]result.Answer{}, pairs: map[comparison]*sums{}, samples: make([]stats.Sorted, len(run.Cells)),
 		ties: make([]ties, len(figures)), looked: -1,
 	}
 	if err := b.gate.Set(run.Matrix.FailOn); run.Matrix.FailOn != "" && err != nil {
@@ -278,7 +278,7 @@ func (b *Judging) Add(s result.Sample) error {
 		b.faults[f].Add(s.Cell, figure.judgedBy(s))
 	}
 	if s.Quality.Grade != result.Invalid {
-		b.samples[s.Cell] = append(b.samples[s.Cell], b.figures[0].Of(s))
+		b.samples[s.Cell].Add(b.figures[0].Of(s))
 	}
 	if len(b.taken) < len(b.slots) {
 		return nil
@@ -470,7 +470,7 @@ func (b *Judging) Interim() result.Interim {
 			g := b.groups[at.group]
 			b.cells[i] = result.InterimCell{
 				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v.decides, Verdicts: v.others,
-				Seconds: stats.Median(b.samples[i]), By: b.run.Cells[i].By,
+				Seconds: b.samples[i].Median(), By: b.run.Cells[i].By,
 				Open: slices.Contains(g.judge().Live(), at.cell) && !b.groupDone(g),
 			}
 		}
@@ -485,8 +485,8 @@ func (b *Judging) Interim() result.Interim {
 			break
 		}
 	}
-	for _, seconds := range b.samples {
-		s.Samples += len(seconds)
+	for i := range b.samples {
+		s.Samples += b.samples[i].Len()
 	}
 	if !b.Done() {
 		s.Running = b.run.Cells[b.Next().Cell].Name

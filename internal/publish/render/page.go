@@ -174,7 +174,7 @@ func (v Views) howBlock(run *result.Run, opts term.Options) string {
 		words = []string{run.Experiment}
 	}
 	block := term.Flow(strings.Fields(shell.Join(append([]string{"gorun"}, words...))), " ", "    ", width)
-	for _, parts := range [][]string{v.optionParts(run, opts.Verbose), scheduleParts(run, opts.Verbose)} {
+	for _, parts := range [][]string{v.optionParts(run, opts.Verbose), scheduleParts(run, opts.Verbose), overheadParts(run, opts.Verbose)} {
 		block += flowed(parts, width)
 	}
 	if placed := placementText(run.Samples, opts); placed != "" {
@@ -248,6 +248,16 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 		parts = append(parts, "alpha "+units.Share(m.Alpha))
 	}
 	return parts
+}
+
+// overheadParts say what gorun itself used.
+func overheadParts(run *result.Run, verbose bool) []string {
+	of := run.Overhead
+	if of == nil || !verbose {
+		return nil
+	}
+	return []string{fmt.Sprintf("gorun itself used %s of CPU time in %s, %s of a CPU",
+		units.Seconds(of.CPUSeconds), units.Seconds(of.Seconds), units.Share(of.Share()))}
 }
 
 // chosenLines are a line for each CPU that was chosen among others.

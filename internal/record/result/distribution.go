@@ -48,9 +48,16 @@ func Typical(samples []Sample) *Sample {
 // Summarise derives the summary of a run from its good samples; nil if there are none.
 func Summarise(samples []Sample) *Summary {
 	var seconds []float64
-	for _, s := range Good(samples) {
-		seconds = append(seconds, s.Seconds)
+	for i := range samples {
+		if s := &samples[i]; s.Good() {
+			seconds = append(seconds, s.Seconds)
+		}
 	}
+	return SummariseSeconds(seconds)
+}
+
+// SummariseSeconds is Summarise for the times of the good samples, which it sorts.
+func SummariseSeconds(seconds []float64) *Summary {
 	if len(seconds) == 0 {
 		return nil
 	}

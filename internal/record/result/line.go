@@ -39,12 +39,14 @@ type Footer struct {
 	Findings []Finding `json:"findings"`
 	Warnings []Warning `json:"warnings"`
 	Partial  bool      `json:"partial"`
+	Overhead *Overhead `json:"overhead,omitempty"`
 }
 
 // Header returns a copy of the run as it was before its first sample: without what follows from samples.
 func (r *Run) Header() *Run {
 	header := *r
 	header.Samples, header.Units, header.Summary, header.Cells = []Sample{}, nil, nil, slices.Clone(r.Cells)
+	header.Overhead = nil
 	for i := range header.Cells {
 		header.Cells[i].Judged(Cell{})
 	}

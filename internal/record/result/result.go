@@ -41,7 +41,18 @@ type Run struct {
 	Warnings   []Warning         `json:"warnings"`
 	Partial    bool              `json:"partial"` // interrupted: more samples were planned
 	Gate       *Gate             `json:"gate,omitempty"`
+	Overhead   *Overhead         `json:"overhead,omitempty"`
 }
+
+// Overhead is what gorun itself used from the first sample to the last: to watch the samples, to judge, show and store them. What it used
+// before it was killed is not known, and left out. The work of samples in gorun's own process is not part of it.
+type Overhead struct {
+	CPUSeconds float64 `json:"cpu_seconds"`
+	Seconds    float64 `json:"seconds"` // wall time
+}
+
+// Share returns the CPU time as a share of the time, of one CPU.
+func (o Overhead) Share() float64 { return o.CPUSeconds / max(o.Seconds, math.SmallestNonzeroFloat64) }
 
 // Tool is the program that measured.
 type Tool struct {

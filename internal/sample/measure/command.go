@@ -26,7 +26,7 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 	Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
 	if o.Turns.Count > 0 && !g.Gate { // members of a gate wait for each other
-		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = &o.Turns.Waited, o.Turns.Without(s.CPUSeconds())/o.WallSeconds
+		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 	}
 	return s, o, nil
 }

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"testing"
@@ -62,4 +63,26 @@ func TestSuspended(t *testing.T) {
 	s := signals(result.Placement{Verified: true}, sig)
 	Judge(&s, 1)
 	assert.Contains(t, fmt.Sprint(s.Quality.Reasons), "the machine was suspended for 90.0 s")
+}
+
+// reads counts the files that are opened.
+type reads struct {
+	fs.FS
+	opened int
+}
+
+func (r *reads) Open(name string) (fs.File, error) {
+	r.opened++
+	return r.FS.Open(name)
+}
+
+// Each sample reads the same few files.
+func TestReadsOfASample(t *testing.T) {
+	root := &reads{FS: os.DirFS("/")}
+	w, _ := OpenOutside(root, cpuset.Of(0))
+	for i := range 100 {
+		before := root.opened
+		w.Watch()(&result.Sample{Seconds: 1})
+		require.LessOrEqual(t, root.opened-before, 8, "sample %d", i)
+	}
 }

@@ -29,6 +29,7 @@ type Taker struct {
 	Units   func() map[string]string // of the run, by column; nil: they are not known
 	Limit   time.Duration            // after which the user's command is ended, until one has ended by itself; 0: none
 	Ends    bool                     // an execution of the user's command has ended by itself
+	Worked  float64                  // CPU seconds that this process used during the executions, before and after which a sample is watched
 
 	cut bool // the last one was ended
 }
@@ -120,7 +121,11 @@ func (t *Taker) execute(ctx context.Context, cell int) (sample result.Sample, er
 			cancel()
 		}
 	})
+	used := linux.CountUsage()
 	sample, err = t.Sample(cut, t.Cells[cell])
+	if usage, err := used(); err == nil {
+		t.Worked += usage.UserSeconds + usage.SystemSeconds
+	}
 	_, changes := machine.End()
 	if t.Command {
 		t.cut = cut.Err() != nil

@@ -145,7 +145,7 @@ type Outcome struct {
 
 // PeakRSS returns the peak memory of the command's processes.
 func (o Outcome) PeakRSS() result.PeakRSS {
-	p := result.PeakRSS{MaxRSSBytes: &o.MaxRSSBytes, MaxRSSFloorBytes: o.MaxRSSFloorBytes}
+	p := result.PeakRSS{MaxRSSBytes: new(o.MaxRSSBytes), MaxRSSFloorBytes: o.MaxRSSFloorBytes} // the samples keep it, and not the outcome
 	if !p.Has(result.MaxRSS) {
 		p.MaxRSSBytes = nil
 	}

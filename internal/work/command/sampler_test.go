@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,6 +60,39 @@ func TestSample(t *testing.T) {
 	s, _, err := measure.Command(ctx, launch.Group{Self: self, Members: []launch.Member{{Argv: []string{"sleep", "600"}}}})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
+}
+
+// A run keeps its samples, and so all that one of them points to: not what the command printed, and not all that is known of its end.
+func TestSampleKeepsLittle(t *testing.T) {
+	rate, err := printed.New(`rate: ([0-9.]+)`)
+	require.NoError(t, err)
+	path, err := os.Executable()
+	require.NoError(t, err)
+	s := sampler{Environment: experiment.Environment{Self: launch.Self{Path: path, Argv: []string{path}}, Environ: os.Environ()}}
+	const most = 500 // bytes
+	for _, script := range []string{"true", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo rate: 2 MB a second"} {
+		cell := Cell{Argv: []string{"sh", "-c", script}, Settings: make([]placement.Setting, 1)}
+		if script != "true" {
+			cell.Metrics = []printed.Metric{rate}
+		}
+		kept := make([]result.Sample, 32)
+		live := func() int {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int(m.HeapAlloc)
+		}
+		before := 0
+		for i := range kept {
+			if i == 2 { // what is made once exists
+				before = live()
+			}
+			kept[i], err = s.Sample(t.Context(), cell)
+			require.NoError(t, err)
+		}
+		assert.Less(t, (live()-before)/(len(kept)-2), most, script)
+		runtime.KeepAlive(kept)
+	}
 }
 
 // The exit codes that are accepted are not failures.
