@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -36,23 +35,36 @@ func Named(run *result.Run) *result.Run {
 
 // nameOf returns the name of a cell in words. Its name has flags as they are typed.
 func nameOf(cell result.Cell) string {
-	const end = "\x00" // of a word: no name has it
-	name := " " + cell.Name + " "
-	for flag, value := range cell.Flags {
-		typed, said := "--"+flag+" "+shell.Quote(value), FlagWords(flag)+" "+value
+	var words []string
+	plain := false // the last word is not of a flag
+	for rest := cell.Name; rest != ""; rest = strings.TrimPrefix(rest, " ") {
+		if typed, said := flagAt(rest, cell.Flags); typed != "" {
+			words, rest, plain = append(words, said), rest[len(typed):], false
+			continue
+		}
+		word, _, _ := strings.Cut(rest, " ")
+		if rest = rest[len(word):]; plain {
+			words[len(words)-1] += " " + word
+		} else {
+			words, plain = append(words, word), true
+		}
+	}
+	return strings.Join(words, " · ")
+}
+
+// flagAt returns the flag with which a text begins, as it is typed and in words; "": it begins with none.
+func flagAt(text string, flags map[string]string) (typed, said string) {
+	for flag, value := range flags {
+		typed, said = "--"+flag+" "+shell.Quote(value), FlagWords(flag)+" "+value
 		switch value {
 		case "true":
 			typed, said = "--"+flag, FlagWords(flag)
 		case "false":
 			typed, said = "--"+flag+"=false", "no "+FlagWords(flag)
 		}
-		name = strings.Replace(name, " "+typed+" ", " "+end+said+end+" ", 1)
-	}
-	var words []string
-	for word := range strings.SplitSeq(name, end) {
-		if word = strings.TrimSpace(word); word != "" {
-			words = append(words, word)
+		if after, begins := strings.CutPrefix(text, typed); begins && (after == "" || after[0] == ' ') {
+			return typed, said
 		}
 	}
-	return cmp.Or(strings.Join(words, " · "), cell.Name)
+	return "", ""
 }

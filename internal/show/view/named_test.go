@@ -11,12 +11,13 @@ import (
 )
 
 func TestNamed(t *testing.T) {
-	flags := map[string]string{"nice": "0", "gomaxprocs": "1", "lock-thread": "true", "pin-cpus": "share:1/2 all", "n": "9"}
+	flags := map[string]string{"nice": "0", "gomaxprocs": "1", "lock-thread": "true", "pin-cpus": "share:1/2 all", "n": "9", "text": "a --n 9 b"}
 	for name, want := range map[string]string{
 		"--nice 0 --gomaxprocs 1":      "nice 0 · GOMAXPROCS 1",
 		"--gomaxprocs 1 --lock-thread": "GOMAXPROCS 1 · lock-thread",
 		"first --nice 0":               "first · nice 0",
 		"--pin-cpus 'share:1/2 all'":   "pin-cpus share:1/2 all",
+		"--text 'a --n 9 b' --n 9":     "text a --n 9 b · n 9",
 		"./a --nice 01":                "./a --nice 01",
 		"sort":                         "sort",
 	} {
