@@ -32,6 +32,9 @@ func NewStop() *Stop {
 // Set ends every kernel that was given s within about a millisecond.
 func (s *Stop) Set() { s.flag.Store(1) }
 
+// IsSet reports whether kernels are to end.
+func (s *Stop) IsSet() bool { return s.flag.Load() != 0 }
+
 // Clear undoes Set.
 func (s *Stop) Clear() { s.flag.Store(0) }
 

@@ -81,7 +81,7 @@ func (r *Runner) Run(cpus []int, task func(i int) error) error {
 				errs[i] = task(i)
 			}
 			if errs[i] != nil {
-				r.stopKernels() // the others would wait for it
+				r.Stop.Set() // the others would wait for it
 			}
 		}
 	}

@@ -38,13 +38,12 @@ func goFAA(word *uint64, n uint64) {
 // goOp is the operation whose loop is Go.
 const goOp = "faa-go"
 
-// goGate reimplements csrc's barrier, clock and stop flag for the loop in Go.
+// goGate reimplements csrc's barrier and clock for the loop in Go.
 type goGate struct {
 	begun   time.Time // of the clock: the runtime's, which is CLOCK_MONOTONIC by the vDSO
 	threads int32
 	arrived atomic.Int32
 	start   atomic.Int64 // ns; 0: not all have arrived
-	halted  atomic.Bool
 }
 
 // headStart is the time between the last arrival and the common start, so that all threads see the start in time.
@@ -59,14 +58,14 @@ func (g *goGate) reset(threads int) {
 func (g *goGate) now() int64 { return int64(time.Since(g.begun)) }
 
 // enter waits for all threads and then for the common start, and returns it.
-func (g *goGate) enter() int64 {
+func (g *goGate) enter(stop *csrc.Stop) int64 {
 	if g.arrived.Add(1) == g.threads {
 		g.start.Store(g.now() + int64(headStart))
 	}
-	for g.start.Load() == 0 && !g.halted.Load() {
+	for g.start.Load() == 0 && !stop.IsSet() {
 		runtime.Gosched() // the last one may have to start on this CPU first
 	}
-	for g.now() < g.start.Load() && !g.halted.Load() { //nolint:revive // a spin
+	for g.now() < g.start.Load() && !stop.IsSet() { //nolint:revive // a spin
 	}
 	return g.start.Load()
 }
@@ -77,11 +76,11 @@ const goChunk = 1024
 
 // contend is csrc.Contend for the loop in Go.
 func (g *goGate) contend(args csrc.ContendArgs) (out csrc.ContendResult, err error) {
-	out.Origin = g.enter()
+	out.Origin = g.enter(args.Stop)
 	word := (*uint64)(args.Word)
 	end, next := out.Origin+int64(args.Time), out.Origin+int64(args.Window)
 	out.Start = g.now()
-	for !g.halted.Load() {
+	for !args.Stop.IsSet() {
 		chunk := uint64(goChunk)
 		if args.Count > 0 {
 			chunk = min(chunk, args.Count-out.Operations)
@@ -104,6 +103,6 @@ func (g *goGate) contend(args csrc.ContendArgs) (out csrc.ContendResult, err err
 		}
 	}
 	out.End = g.now()
-	out.CPU, out.Stopped = linux.Getcpu(), g.halted.Load()
+	out.CPU, out.Stopped = linux.Getcpu(), args.Stop.IsSet()
 	return out, nil
 }

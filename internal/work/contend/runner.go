@@ -63,14 +63,7 @@ const LineBytes = 128
 // Until makes the kernels end when ctx does; the returned function undoes that.
 func (r *Runner) Until(ctx context.Context) (done func()) {
 	r.Stop.Clear()
-	r.goGate.halted.Store(false)
-	return measure.Until(ctx, r.stopKernels)
-}
-
-// stopKernels makes the kernels end.
-func (r *Runner) stopKernels() {
-	r.Stop.Set()
-	r.goGate.halted.Store(true)
+	return measure.Until(ctx, r.Stop.Set)
 }
 
 // Watch starts to watch the threads of these CPUs.
