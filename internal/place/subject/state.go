@@ -139,29 +139,21 @@ func (p *Subject) save(settings []Setting, group *groupSet) (*State, error) {
 	s := New(p.Who, "", settings...)
 	root := os.DirFS("/")
 	whole := map[int]cpuset.Set{} // the cpuset, by PID
-	known := map[int]bool{}
-	for more := true; more; {
-		more = false
-		err := p.threads(func(of *process, tid int) error {
-			if known[tid] {
-				return nil
-			}
-			known[tid], more = true, true
-			if _, read := whole[of.pid]; !read {
-				whole[of.pid], _ = cgroup.CPUsOf(root, of.pid) // without it, masks are put back as they were read
-				s.Allowed = s.Allowed.Union(whole[of.pid])
-			}
-			t, err := readThread(of.pid, tid)
-			if err != nil {
-				return err
-			}
-			t.Whole = t.CPUs.Equal(whole[of.pid])
-			s.Threads = append(s.Threads, t)
-			return nil
-		})
-		if err != nil {
-			return nil, err
+	_, err := p.everyThread(false, func(of *process, tid int) error {
+		if _, read := whole[of.pid]; !read {
+			whole[of.pid], _ = cgroup.CPUsOf(root, of.pid) // without it, masks are put back as they were read
+			s.Allowed = s.Allowed.Union(whole[of.pid])
 		}
+		t, err := readThread(of.pid, tid)
+		if err != nil {
+			return err
+		}
+		t.Whole = t.CPUs.Equal(whole[of.pid])
+		s.Threads = append(s.Threads, t)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	s.index()
 	s.Name = s.Threads[0].Name

@@ -226,6 +226,23 @@ func (p *Subject) threads(visit func(of *process, tid int) error) error {
 	return nil
 }
 
+// everyThread calls visit once for each thread, in passes until one finds no new thread: threads that were started during a pass may have
+// what their creator had. once: a single pass is enough. n is the number of threads.
+func (p *Subject) everyThread(once bool, visit func(of *process, tid int) error) (n int, err error) {
+	seen := map[int]bool{}
+	for more := true; more && err == nil; more = more && !once {
+		more = false
+		err = p.threads(func(of *process, tid int) error {
+			if seen[tid] {
+				return nil
+			}
+			seen[tid], more = true, true
+			return visit(of, tid)
+		})
+	}
+	return len(seen), err
+}
+
 // tids returns the threads of a process; none if it has ended.
 func (of *process) tids() (tids []int, err error) {
 	dir, err := of.dir.Open("task")

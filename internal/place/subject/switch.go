@@ -144,28 +144,16 @@ func (s *Switcher) Give(to Setting) (threads int, took time.Duration, err error)
 		}
 		took = linux.Monotonic() - begun
 	}
-	seen := map[int]bool{}
-	for more := true; more; { // threads that were started during a pass may have what their creator had
-		more = false
-		err := s.threads(func(of *process, tid int) error {
-			if seen[tid] {
-				return nil
-			}
-			seen[tid], more = true, true
-			return s.give(of, tid, to)
-		})
-		if err != nil {
-			return len(seen), took, err
-		}
-		if s.group != nil && to.Nice == nil && to.Sched == nil && s.now.Nice == nil && s.now.Sched == nil {
-			break // the kernel covers new threads
-		}
+	inherited := s.group != nil && to.Nice == nil && to.Sched == nil && s.now.Nice == nil && s.now.Sched == nil // by new threads
+	threads, err = s.everyThread(inherited, func(of *process, tid int) error { return s.give(of, tid, to) })
+	if err != nil {
+		return threads, took, err
 	}
 	if s.group == nil {
 		took = linux.Monotonic() - begun
 	}
 	s.now = to
-	return len(seen), took, s.look()
+	return threads, took, s.look()
 }
 
 // writeGroup writes the cpuset of a setting.

@@ -292,6 +292,31 @@ func TestSlowEndpoint(t *testing.T) {
 	}
 }
 
+// Blocks become so long that the switches of many threads cost little, but never longer than a user may want, and not where the user has
+// given a length: that may cost more.
+func TestManyThreads(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct{ cost, given, block time.Duration }{
+		{ms, 0, defaultBlock},
+		{10 * ms, 0, 800 * ms}, // with the washout of 200 ms, 2% of a second
+		{10 * ms, 50 * ms, 50 * ms},
+		{time.Second, 0, mostBlock},
+		{time.Second, 300 * ms, 300 * ms},
+	} {
+		s := chosen(c.given, 0)
+		warnings, err := s.lengthenFor(c.cost)
+		require.NoError(t, err)
+		assert.Equal(t, c.block, s.block, c.cost)
+		if c.given > 0 || c.block == defaultBlock {
+			assert.Empty(t, warnings)
+			continue
+		}
+		require.Len(t, warnings, 1)
+		assert.Equal(t, "many-threads", warnings[0].Code)
+		assert.Equal(t, fmt.Sprintf("--block is %v: a switch takes %v of CPU time", c.block, c.cost), warnings[0].Message)
+	}
+}
+
 // A switch may take as long as the washout: many threads take time. What is asked for is enough.
 func TestSlowSwitch(t *testing.T) {
 	const ms = time.Millisecond

@@ -114,9 +114,14 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		s.washout = need
 		warnings = append(warnings, result.Warning{Code: code, Message: fmt.Sprintf("--washout is %v: %s", need, why)})
 	}
-	enough := min(mostBlock, time.Duration(float64(switches*s.cost)/ownShare)-s.washout)
-	of, err := s.lengthen(0, enough, "many-threads", fmt.Sprintf("a switch takes %v of CPU time", s.cost.Round(100*time.Microsecond)))
+	of, err := s.lengthenFor(s.cost)
 	return append(warnings, of...), err
+}
+
+// lengthenFor makes blocks so long that gorun needs at most ownShare of a CPU where a switch takes this CPU time.
+func (s *sampler) lengthenFor(cost time.Duration) ([]result.Warning, error) {
+	enough := min(mostBlock, time.Duration(float64(switches*cost)/ownShare)-s.washout)
+	return s.lengthen(0, enough, "many-threads", fmt.Sprintf("a switch takes %v of CPU time", cost.Round(100*time.Microsecond)))
 }
 
 // Lengths that the pilot chooses are multiples of these.
