@@ -137,11 +137,11 @@ func (c *checker) place(s *result.Sample) error {
 		return err
 	}
 	if c.Judging != nil {
-		if why := c.Judging.Refusal(*s); why != "" {
+		if why := c.Judging.Refusal(s); why != "" {
 			return fmt.Errorf("the sample is %s, but %s", s.Quality.Grade, why)
 		}
 	} else if c.figures != nil && s.Good() {
-		if figure := c.figures[0].Of(*s); !(figure > 0 && figure < math.MaxFloat64) {
+		if figure := c.figures[0].Of(s); !(figure > 0 && figure < math.MaxFloat64) {
 			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
 		}
 	}

@@ -38,12 +38,13 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 // Summarise sets the summaries of the cells, by the deciding figure. A metric, or another figure with a unit of its own, is summarised
 // in addition to the wall seconds.
 func Summarise(run *result.Run, figures []Comparand) {
-	samples, metrics := make([][]result.Sample, len(run.Cells)), make([][]float64, len(run.Cells))
+	seconds, metrics := make([][]float64, len(run.Cells)), make([][]float64, len(run.Cells))
 	others := make([][][]float64, len(figures)) // by figure, without the first, and by cell
 	for f := range others {
 		others[f] = make([][]float64, len(run.Cells))
 	}
-	for _, s := range run.Samples {
+	for i := range run.Samples {
+		s := &run.Samples[i]
 		if !s.Good() {
 			continue
 		}
@@ -52,19 +53,19 @@ func Summarise(run *result.Run, figures []Comparand) {
 				others[f+1][s.Cell] = append(others[f+1][s.Cell], x)
 			}
 		}
-		figure := figures[0].Of(s)
+		took, figure := s.Seconds, figures[0].Of(s)
 		switch {
 		case run.Matrix.Compared != result.MetricColumn && run.Cells[s.Cell].By == nil:
-			s.Seconds = figure
+			took = figure
 		case figures[0].of(s.Cell).rate:
 			metrics[s.Cell] = append(metrics[s.Cell], 1/figure)
 		default:
 			metrics[s.Cell] = append(metrics[s.Cell], figure)
 		}
-		samples[s.Cell] = append(samples[s.Cell], s)
+		seconds[s.Cell] = append(seconds[s.Cell], took)
 	}
 	for i := range run.Cells {
-		summary := result.Summarise(samples[i])
+		summary := result.SummaryOf(seconds[i])
 		run.Cells[i].Summary = summary
 		if summary == nil {
 			continue
