@@ -57,8 +57,14 @@ func (s Shape) RowsOf(run *result.Run) []Measured {
 
 // rows returns the rows with all of their samples, and without verdicts.
 func (s Shape) rows(run *result.Run) (rows []Measured) {
+	taken := make([]int, len(run.Cells))
+	for i := range run.Samples {
+		if slot := run.Samples[i].Slot; slot != nil && slot.Cell >= 0 && slot.Cell < len(taken) {
+			taken[slot.Cell]++
+		}
+	}
 	for i, title := range CellTitles(run) {
-		rows = append(rows, Measured{Name: title, Cell: i})
+		rows = append(rows, Measured{Name: title, Cell: i, Samples: make([]result.Sample, 0, taken[i])})
 	}
 	at := map[string]int{}
 	labels := s.labels()
