@@ -35,8 +35,8 @@ func newReport(e env) *cobra.Command {
 		Short: "Write runs as one HTML page: verdicts, figures, quality, how to repeat them",
 		Long: "The page is one file and needs no network. Its inputs are journals that --out wrote, also of a run that was killed\n" +
 			"or still goes on, and results that --format json printed. The page shows several runs next to each other.\n\n" +
-			"--serve shows the page to a browser instead, and a newer one when the journal has grown. Making a page takes CPU\n" +
-			"time, so open it seldom while a run needs quiet CPUs.",
+			"--serve shows the page to a browser instead, and a newer one when the journal has grown: at most one in 5 seconds for\n" +
+			"all browsers. At most 2% of the time is spent on it.",
 		Example: "  gorun report run.jsonl -o report.html\n" +
 			"  gorun report before.jsonl after.jsonl -o report.html\n" +
 			"  gorun report run.jsonl --serve 127.0.0.1:0",

@@ -79,9 +79,10 @@ func open(line []byte) ([]byte, error) {
 
 // End is how a file ends.
 type End struct {
-	Whole  int64 // bytes of the whole lines
-	Torn   bool  // a broken or incomplete last line was left out
-	Broken error // why the last line is broken; nil: it is whole, or incomplete
+	Whole  int64  // bytes of the whole lines
+	Seal   []byte // the last bytes of the last whole line, with its checksum
+	Torn   bool   // a broken or incomplete last line was left out
+	Broken error  // why the last line is broken; nil: it is whole, or incomplete
 }
 
 // Read gives each whole line to add, with its number, and without its checksum and its end. unsealed is an error if the line has no
@@ -114,5 +115,6 @@ func Read(in *bufio.Reader, add func(number int, text []byte, unsealed error) er
 			return end, fmt.Errorf("line %d: %w", number, err)
 		}
 		end.Whole += size
+		end.Seal = append(end.Seal[:0], line[max(0, len(line)-sumLen):]...)
 	}
 }

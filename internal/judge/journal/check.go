@@ -9,7 +9,7 @@ import (
 	"gorun/internal/record/result"
 )
 
-// checker adds lines to a recording, and checks each against those before it. The lines have the order that an outline has.
+// checker adds lines to a recording, and checks each against those before it. The lines have a right order.
 type checker struct {
 	Recording
 	of      Columns
@@ -137,9 +137,9 @@ func (c *checker) place(s *result.Sample) error {
 	why := ""
 	switch {
 	case c.Judging != nil:
-		why = c.Judging.Refusal(*s)
+		why = c.Judging.Refusal(s)
 	case c.figures != nil && s.Good():
-		why = c.figures[0].Refusal(*s)
+		why = c.figures[0].Refusal(s)
 	}
 	if why != "" {
 		return fmt.Errorf("the sample is %s, but %s", s.Quality.Grade, why)
@@ -231,12 +231,13 @@ func (c *checker) judge() {
 	}
 }
 
-// end completes the recording after the last line.
-func (c *checker) end(whole int64, torn bool) {
+// recording returns the recording of the lines that were taken, which are this many bytes. More lines may follow.
+func (c *checker) recording(whole int64, torn bool) *Recording {
 	if !c.Ended { // otherwise the footer's verdicts are the last
 		c.judge()
 	}
-	c.whole, c.Torn = whole, torn
-	c.Ended = c.Ended && !torn
-	c.Run.Partial = !c.Ended || c.partial
+	rec := c.Recording
+	rec.whole, rec.Torn, rec.Ended = whole, torn, c.Ended && !torn
+	rec.Run.Partial = !rec.Ended || c.partial
+	return &rec
 }

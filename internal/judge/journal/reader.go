@@ -60,43 +60,15 @@ func Read(ctx context.Context, files input.Opener, path string, columns Columns)
 
 // ReadRun reads a journal, or a run that --format json printed, which is no recording. It returns one of the two.
 func ReadRun(ctx context.Context, files input.Opener, path string, columns Columns) (rec *Recording, run *result.Run, err error) {
-	file, err := files.Open(ctx, path, input.Any)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer file.Close()
-	in := bufio.NewReaderSize(file, headBytes)
-	if rec, err = read(in, columns); err != nil {
-		if limit := file.Limit(input.Document); limit != nil {
-			err = fmt.Errorf("%w; it %w", err, limit)
-		} else {
-			run, err = readJSON(in, columns, err) // of a document, no line was read
-		}
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return rec, run, nil
+	return NewFollower(files, path, columns).Read(ctx)
 }
 
 // headBytes is how much of a text another looks at.
 const headBytes = 1 << 16
 
-// read reads a journal. Its last line may be broken or incomplete. Lines are compared with each other when all have been read: a
-// footer that counts other samples says more than the first sample after a gap.
-func read(r io.Reader, columns Columns) (*Recording, error) {
-	var o outline
-	if err := o.read(r); err != nil {
-		return nil, err
-	}
-	c := newChecker(columns)
-	for i, line := range o.lines {
-		if err := c.take(line); err != nil {
-			return nil, hint.With(fmt.Errorf("line %d: %w", i+1, err), way(c.Run.Tool))
-		}
-	}
-	c.end(o.whole, o.torn)
-	return &c.Recording, nil
+// read reads a journal. Its last line may be broken or incomplete.
+func read(in io.Reader, columns Columns) (*Recording, error) {
+	return newReader(columns).read(in)
 }
 
 // ReadHeader reads the journal in a regular file as if it had no samples.
@@ -117,51 +89,77 @@ func ReadHeader(path string) (*result.Run, error) {
 	return rec.Run, nil
 }
 
-// outline holds lines in a right order: a header, samples, and footers that count them.
-type outline struct {
-	lines    []result.Line
-	samples  int
-	ended    bool // the last line is a footer
-	warnings []result.Warning
-	whole    int64 // bytes of the complete lines
-	torn     bool  // a broken or incomplete last line was left out
+// reader reads a journal, at once or in parts as it grows. A line that contradicts the lines before it is an error only when all have been
+// read: a footer that counts other samples says more than the first sample after a gap.
+type reader struct {
+	order
+	*checker
+	whole int64  // bytes of the complete lines
+	seal  []byte // of the last complete line
+	wrong error  // the first contradiction
 }
 
-// read adds all lines of a journal.
-func (o *outline) read(r io.Reader) error {
-	in := bufio.NewReaderSize(r, headBytes)
-	if err := another(in); err != nil {
-		return err
+func newReader(columns Columns) *reader { return &reader{checker: newChecker(columns)} }
+
+// read adds the lines that follow those that were read before.
+func (r *reader) read(text io.Reader) (*Recording, error) {
+	in := bufio.NewReaderSize(text, headBytes)
+	if r.lines == 0 {
+		if err := another(in); err != nil {
+			return nil, err
+		}
 	}
-	end, err := jsonl.Read(in, o.add)
+	end, err := jsonl.Read(in, r.add)
 	switch {
 	case errors.Is(err, input.ErrLongLine):
-		return hint.With(err, noJournal)
+		return nil, hint.With(err, noJournal)
 	case err != nil:
-		return err
-	case o.lines == nil:
+		return nil, err
+	case r.lines == 0:
 		err := errors.New("it contains no complete line of a journal")
 		if end.Broken != nil {
 			err = fmt.Errorf("%w: %w", err, end.Broken)
 		}
-		return hint.With(err, noJournal)
+		return nil, hint.With(err, noJournal)
+	case r.wrong != nil:
+		return nil, r.wrong
 	}
-	o.whole, o.torn = end.Whole, end.Torn
-	return nil
+	if end.Whole > 0 {
+		r.whole, r.seal = r.whole+end.Whole, end.Seal
+	}
+	return r.recording(r.whole, end.Torn), nil
 }
 
-// add adds the next line. unsealed is an error if it has no checksum. A run that is resumed after a footer writes another when it
-// has taken samples.
-func (o *outline) add(_ int, text []byte, unsealed error) error {
+// add adds the next line. unsealed is an error if it has no checksum.
+func (r *reader) add(number int, text []byte, unsealed error) error {
 	line, err := decode(text, unsealed)
-	if err != nil {
-		return err
+	if err == nil {
+		err = r.follow(line)
 	}
+	if err == nil && r.wrong == nil {
+		if wrong := r.take(line); wrong != nil {
+			r.wrong = hint.With(fmt.Errorf("line %d: %w", number, wrong), way(r.Run.Tool))
+		}
+	}
+	return err
+}
+
+// order checks that lines have a right order: a header, samples, and footers that count them.
+type order struct {
+	lines    int
+	samples  int
+	ended    bool // the last line is a footer
+	warnings []result.Warning
+}
+
+// follow checks the next line. A run that is resumed after a footer writes another when it has taken samples.
+func (o *order) follow(line result.Line) error {
+	var err error
 	way := asWritten
 	switch f := line.Footer; {
-	case o.lines == nil && line.Header == nil:
+	case o.lines == 0 && line.Header == nil:
 		err = errors.New("it comes before the header")
-	case o.lines != nil && line.Header != nil:
+	case o.lines > 0 && line.Header != nil:
 		err, way = errors.New("a second header"), "a journal holds one run: split the file"
 	case line.Header != nil && len(line.Header.Samples) > 0:
 		err = errors.New("the header holds samples")
@@ -183,7 +181,7 @@ func (o *outline) add(_ int, text []byte, unsealed error) error {
 	if err != nil {
 		return hint.With(err, way)
 	}
-	o.lines = append(o.lines, line)
+	o.lines++
 	return nil
 }
 

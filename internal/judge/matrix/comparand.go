@@ -17,8 +17,8 @@ type Comparand struct {
 	// Of returns the figure of a sample as a time, in seconds: of the whole sample or of one operation. For a metric it
 	// returns the figure, or its inverse if higher is better: the inverse of operations per second is the time of one.
 	// Without the figure, the result is not a positive number.
-	Of      func(result.Sample) float64
-	raw     func(result.Sample) (figure float64, known bool) // in its unit
+	Of      func(*result.Sample) float64
+	raw     func(*result.Sample) (figure float64, known bool) // in its unit
 	unit    column.Unit
 	decides bool              // this figure decides when the run stops
 	rate    bool              // Of returns inverses
@@ -36,15 +36,15 @@ func (f Comparand) of(cell int) Comparand {
 
 // dispatched returns the figure with each sample asked for the one in its cell.
 func (f Comparand) dispatched() Comparand {
-	own := func(s result.Sample) Comparand {
+	own := func(s *result.Sample) Comparand {
 		if s.Slot == nil {
 			return f
 		}
 		return f.of(s.Cell)
 	}
 	by := f
-	by.Of = func(s result.Sample) float64 { return own(s).Of(s) }
-	by.raw = func(s result.Sample) (float64, bool) { return own(s).raw(s) }
+	by.Of = func(s *result.Sample) float64 { return own(s).Of(s) }
+	by.raw = func(s *result.Sample) (float64, bool) { return own(s).raw(s) }
 	return by
 }
 
@@ -55,13 +55,13 @@ func (f Comparand) in(run *result.Run) column.Unit {
 
 // judgedBy returns the sample as judged by this figure: invalid if it lacks the figure. The experiment ensures that samples
 // have the deciding figure.
-func (f Comparand) judgedBy(s result.Sample) result.Sample {
+func (f Comparand) judgedBy(s *result.Sample) *result.Sample {
 	if invalid(s) || f.decides || f.known(s) {
 		return s
 	}
-	s.Quality.Grade = result.Invalid
-	s.Quality.Reasons = []string{"the " + f.Label + " is not known"}
-	return s
+	lacks := *s
+	lacks.Quality.Grade, lacks.Quality.Reasons = result.Invalid, []string{"the " + f.Label + " is not known"}
+	return &lacks
 }
 
 // distribute summarises figures that Of returned, as they were measured: a rate is no inverse.
@@ -76,19 +76,19 @@ func (f Comparand) distribute(figures []float64) result.Distribution {
 }
 
 // lacks reports whether a sample cannot be judged by this figure.
-func (f Comparand) lacks(s result.Sample) bool { return invalid(f.judgedBy(s)) }
+func (f Comparand) lacks(s *result.Sample) bool { return invalid(f.judgedBy(s)) }
 
 // has reports whether a sample was taken to its end and can be judged by this figure.
-func (f Comparand) has(s result.Sample) bool { return !s.Partial && !f.lacks(s) }
+func (f Comparand) has(s *result.Sample) bool { return !s.Partial && !f.lacks(s) }
 
 // known reports whether a sample has the figure.
-func (f Comparand) known(s result.Sample) bool {
+func (f Comparand) known(s *result.Sample) bool {
 	figure := f.Of(s)
 	return figure > 0 && figure <= math.MaxFloat64
 }
 
 // Refusal returns why a sample of a cell that is not invalid cannot be compared by this figure; "": it can be.
-func (f Comparand) Refusal(s result.Sample) string {
+func (f Comparand) Refusal(s *result.Sample) string {
 	if invalid(s) || f.known(s) {
 		return ""
 	}
@@ -107,7 +107,7 @@ func (f Comparand) design(m *result.Matrix, comparisons int) stats.Design {
 	}
 }
 
-func invalid(s result.Sample) bool { return s.Quality.Grade == result.Invalid }
+func invalid(s *result.Sample) bool { return s.Quality.Grade == result.Invalid }
 
 // Comparands returns the judged figures of a run; the first decides when it stops. A figure that decides in a cell is not judged
 // there a second time. The columns are those of the run's experiment.
@@ -145,7 +145,7 @@ func Comparands(run *result.Run, columns column.List) ([]Comparand, error) {
 		figure.JudgedFigure, figure.cells = f, map[int]Comparand{}
 		for i, by := range decides.cells {
 			if none := figure; by.Column == f.Column {
-				none.Of, none.raw = func(result.Sample) float64 { return 0 }, func(result.Sample) (float64, bool) { return 0, false }
+				none.Of, none.raw = func(*result.Sample) float64 { return 0 }, func(*result.Sample) (float64, bool) { return 0, false }
 				figure.cells[i] = none
 			}
 		}
@@ -169,9 +169,9 @@ func figureOf(c column.Column, rate bool) Comparand {
 		JudgedFigure: result.JudgedFigure{Column: c.Name, Label: c.Label}, rate: rate,
 		amount: c.Unit != column.Seconds && c.Unit != column.Nanoseconds,
 	}
-	f.unit, f.raw = c.Unit, func(s result.Sample) (float64, bool) { return c.Number(&s) }
-	f.Of = func(s result.Sample) float64 {
-		figure, ok := c.Number(&s)
+	f.unit, f.raw = c.Unit, c.Number
+	f.Of = func(s *result.Sample) float64 {
+		figure, ok := c.Number(s)
 		if !ok {
 			figure = 0 // a text, or absent
 		}

@@ -29,7 +29,7 @@ func TestFigures(t *testing.T) {
 		figures, err := matrix.Comparands(&result.Run{Matrix: &m}, columns)
 		require.NoError(t, err)
 		require.Len(t, figures, 1)
-		assert.InDelta(t, want, figures[0].Of(s), 1e-18)
+		assert.InDelta(t, want, figures[0].Of(&s), 1e-18)
 	}
 	_, err := matrix.Comparands(&result.Run{Matrix: &result.Matrix{Compared: "other_ns"}}, columns)
 	require.EqualError(t, err, "the cells are compared by other_ns, which this gorun does not know")

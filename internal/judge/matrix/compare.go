@@ -453,10 +453,10 @@ func sessionOf(run *result.Run, cell int, figure Comparand) stats.Session {
 }
 
 // samplesOf returns a cell's samples that can be judged by a figure, without the baseline's duplicate.
-func samplesOf(run *result.Run, cell int, figure Comparand) iter.Seq[result.Sample] {
-	return func(yield func(result.Sample) bool) {
-		for _, s := range run.Samples {
-			if s.Cell == cell && !s.Control && figure.has(s) && !yield(s) {
+func samplesOf(run *result.Run, cell int, figure Comparand) iter.Seq[*result.Sample] {
+	return func(yield func(*result.Sample) bool) {
+		for i := range run.Samples {
+			if s := &run.Samples[i]; s.Cell == cell && !s.Control && figure.has(s) && !yield(s) {
 				return
 			}
 		}

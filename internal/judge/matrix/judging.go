@@ -164,7 +164,7 @@ func (b *Judging) Order() result.Order {
 
 // begin lays out the next round: the blocks of the groups that need one, in random order.
 func (b *Judging) begin() {
-	b.blocks, b.slots, b.taken = nil, nil, nil
+	b.blocks, b.slots, b.taken = nil, nil, b.taken[:0]
 	for i, g := range b.groups {
 		if b.groupDone(g) {
 			continue
@@ -274,11 +274,12 @@ func (b *Judging) Add(s result.Sample) error {
 		return nil
 	}
 	b.taken = append(b.taken, s)
+	last := &b.taken[len(b.taken)-1]
 	for f, figure := range b.figures {
-		b.faults[f].Add(s.Cell, figure.judgedBy(s))
+		b.faults[f].Add(s.Cell, *figure.judgedBy(last))
 	}
-	if s.Quality.Grade != result.Invalid {
-		b.samples[s.Cell].Add(b.figures[0].Of(s))
+	if !invalid(last) {
+		b.samples[s.Cell].Add(b.figures[0].Of(last))
 	}
 	if len(b.taken) < len(b.slots) {
 		return nil
@@ -323,7 +324,7 @@ func (b *Judging) release() {
 }
 
 // Check makes the sample of the slot that Next returned invalid if it cannot be judged.
-func (b *Judging) Check(s *result.Sample) { refuse(s, b.Refusal(*s)) }
+func (b *Judging) Check(s *result.Sample) { refuse(s, b.Refusal(s)) }
 
 // refuse makes a sample invalid; why is "" for one that can be judged.
 func refuse(s *result.Sample, why string) {
@@ -334,7 +335,7 @@ func refuse(s *result.Sample, why string) {
 
 // Refusal returns why a sample that is not invalid cannot be judged: it lacks the deciding figure, or its work gave another answer than
 // the same work before. "": it can be.
-func (b *Judging) Refusal(s result.Sample) string {
+func (b *Judging) Refusal(s *result.Sample) string {
 	if invalid(s) {
 		return ""
 	}
@@ -367,13 +368,13 @@ func (b *Judging) complete() error {
 			parts[block.group] = make([]part, len(b.figures))
 		}
 		for f, figure := range b.figures {
-			if slices.ContainsFunc(samples, figure.lacks) {
+			if anyOf(samples, figure.lacks) {
 				continue
 			}
 			of := &parts[block.group][f]
 			of.round = append(of.round, block.cells)
-			for _, s := range samples {
-				of.seconds = append(of.seconds, figure.Of(s))
+			for i := range samples {
+				of.seconds = append(of.seconds, figure.Of(&samples[i]))
 			}
 		}
 		b.pair(samples)
@@ -395,14 +396,24 @@ func (b *Judging) complete() error {
 	return nil
 }
 
+// anyOf reports whether one of the samples is so.
+func anyOf(samples []result.Sample, is func(*result.Sample) bool) bool {
+	for i := range samples {
+		if is(&samples[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // pair adds what is compared in a block, unless a sample is invalid.
 func (b *Judging) pair(samples []result.Sample) {
-	if slices.ContainsFunc(samples, invalid) {
+	if anyOf(samples, invalid) {
 		return
 	}
-	block := map[int]result.Sample{} // by cell
-	for _, s := range samples {
-		if !s.Control {
+	block := map[int]*result.Sample{} // by cell
+	for i := range samples {
+		if s := &samples[i]; !s.Control {
 			block[s.Cell] = s
 		}
 	}
@@ -424,7 +435,7 @@ func (b *Judging) pair(samples []result.Sample) {
 }
 
 // addPair adds two samples of a block that are compared.
-func (b *Judging) addPair(c comparison, of, base result.Sample) {
+func (b *Judging) addPair(c comparison, of, base *result.Sample) {
 	p := b.pairs[c]
 	if p == nil {
 		p = b.newSums()

@@ -43,7 +43,8 @@ func Summarise(run *result.Run, figures []Comparand) {
 	for f := range others {
 		others[f] = make([][]float64, len(run.Cells))
 	}
-	for _, s := range run.Samples {
+	for i := range run.Samples {
+		s := &run.Samples[i]
 		if !s.Good() {
 			continue
 		}
@@ -52,19 +53,19 @@ func Summarise(run *result.Run, figures []Comparand) {
 				others[f+1][s.Cell] = append(others[f+1][s.Cell], x)
 			}
 		}
-		figure, of := figures[0].Of(s), s.Seconds
+		took, figure := s.Seconds, figures[0].Of(s)
 		switch {
 		case run.Matrix.Compared != result.MetricColumn && run.Cells[s.Cell].By == nil:
-			of = figure
+			took = figure
 		case figures[0].of(s.Cell).rate:
 			metrics[s.Cell] = append(metrics[s.Cell], 1/figure)
 		default:
 			metrics[s.Cell] = append(metrics[s.Cell], figure)
 		}
-		seconds[s.Cell] = append(seconds[s.Cell], of)
+		seconds[s.Cell] = append(seconds[s.Cell], took)
 	}
 	for i := range run.Cells {
-		summary := result.SummariseSeconds(seconds[i])
+		summary := result.SummaryOf(seconds[i])
 		run.Cells[i].Summary = summary
 		if summary == nil {
 			continue

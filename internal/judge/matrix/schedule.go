@@ -147,7 +147,7 @@ func (t *turns) advance() {
 func (t *turns) Check(s *result.Sample, elapsed float64) (counts bool) {
 	if t.figures != nil {
 		s.Slot = &result.Slot{Cell: t.order[t.at]} // the figure that it must have is that of its cell
-		refuse(s, t.figures[0].Refusal(*s))
+		refuse(s, t.figures[0].Refusal(s))
 	}
 	t.early = t.round < t.Warmup && t.over(elapsed)
 	return t.early || t.round >= t.Warmup

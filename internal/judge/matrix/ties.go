@@ -30,7 +30,7 @@ type tie struct {
 const mostTies = 0.5
 
 // add counts a pair that has the figure.
-func (t *ties) add(c comparison, figure Comparand, cell, base result.Sample) {
+func (t *ties) add(c comparison, figure Comparand, cell, base *result.Sample) {
 	if *t == nil {
 		*t = ties{}
 	}

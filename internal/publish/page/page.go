@@ -78,14 +78,14 @@ type Fact struct {
 	Texts []string
 }
 
-// refresh is the interval at which a served page checks for a newer version. Making the page takes CPU time from the
+// Refresh is the number of seconds after which a served page asks again for a newer version. Making the page takes CPU time from the
 // measured run.
-const refresh = 5
+const Refresh = 5
 
 // New returns a page without contents; version is that of a page that refreshes itself.
 func New(version string) Page {
 	return Page{
-		Version: version, Refresh: refresh, Policy: policy(version != ""),
+		Version: version, Refresh: Refresh, Policy: policy(version != ""),
 		Style:  template.HTML("<style>\n" + style + "</style>"),
 		Script: template.HTML("<script>" + script + "</script>"),
 	}

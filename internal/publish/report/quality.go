@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
 	"gorun/internal/base/shell"
@@ -29,16 +28,21 @@ func disturbances(run *result.Run) table.Table {
 		if c.Hidden {
 			continue
 		}
-		known := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool { _, is := c.Number(&s); return !is })
-		spread, is := view.SpreadOf(known, c)
+		known := 0
+		for i := range run.Samples {
+			if _, is := c.Number(&run.Samples[i]); is {
+				known++
+			}
+		}
+		spread, is := view.SpreadOf(run.Samples, c)
 		switch {
 		case !is:
 			unknown = append(unknown, c.Label)
-		case spread.Least == 0 && spread.Most == 0 && len(known) == len(run.Samples):
+		case spread.Least == 0 && spread.Most == 0 && known == len(run.Samples):
 			none = append(none, c.Label)
 		default:
 			negative = negative || spread.Least < 0
-			t.AddRow(table.Text(c.Label), spread, table.Count(len(known)))
+			t.AddRow(table.Text(c.Label), spread, table.Count(known))
 		}
 	}
 	for _, note := range []struct {

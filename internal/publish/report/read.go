@@ -20,11 +20,31 @@ type Input struct {
 	Also  []string // other files that hold the same run, or the beginning of it
 }
 
+// files are those of a report, which may grow.
+type files struct {
+	paths    []string
+	journals []*journal.Follower
+	views    render.Views
+}
+
+func newFiles(open input.Opener, paths []string, views render.Views) *files {
+	f := &files{paths: paths, views: views}
+	for _, path := range paths {
+		f.journals = append(f.journals, journal.NewFollower(open, path, views.Known))
+	}
+	return f
+}
+
 // ReadAll reads runs. Of files that hold the same run, one is returned, which names the others, also in a warning.
-func ReadAll(ctx context.Context, files input.Opener, paths []string, views render.Views) (inputs []Input, err error) {
-	all, runs := make([]Input, len(paths)), make([]*result.Run, len(paths))
-	for i, path := range paths {
-		if all[i], err = read(ctx, files, path, views); err != nil {
+func ReadAll(ctx context.Context, open input.Opener, paths []string, views render.Views) ([]Input, error) {
+	return newFiles(open, paths, views).read(ctx)
+}
+
+// read reads the runs as ReadAll does, and of journals that have grown since the last time only what was appended.
+func (f *files) read(ctx context.Context) (inputs []Input, err error) {
+	all, runs := make([]Input, len(f.paths)), make([]*result.Run, len(f.paths))
+	for i, path := range f.paths {
+		if all[i], err = read(ctx, f.journals[i], path, f.views); err != nil {
 			return nil, err
 		}
 		runs[i] = all[i].Run
@@ -32,7 +52,7 @@ func ReadAll(ctx context.Context, files input.Opener, paths []string, views rend
 	counts := result.Once(runs)
 	for i, n := range counts {
 		if i != n {
-			all[n].Also = append(all[n].Also, paths[i])
+			all[n].Also = append(all[n].Also, f.paths[i])
 		}
 	}
 	for i, n := range counts {
@@ -52,8 +72,8 @@ func ReadAll(ctx context.Context, files input.Opener, paths []string, views rend
 
 // read reads a journal, also of a run in progress, or a run that --format json printed. Its cells have the verdicts that follow
 // from its samples.
-func read(ctx context.Context, files input.Opener, path string, views render.Views) (Input, error) {
-	recording, run, err := journal.ReadRun(ctx, files, path, views.Known)
+func read(ctx context.Context, file *journal.Follower, path string, views render.Views) (Input, error) {
+	recording, run, err := file.Read(ctx)
 	if recording == nil {
 		return Input{File: path, Run: run, Ended: true}, err
 	}

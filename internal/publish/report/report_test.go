@@ -95,8 +95,8 @@ func TestReadOfAnotherDatum(t *testing.T) {
 func TestReadOfAnotherFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": "gorun/v9"}`), 0o644))
-	_, err := read(t.Context(), input.Opener{}, path, experiments)
+	_, err := ReadAll(t.Context(), input.Opener{}, []string{path}, experiments)
 	assert.ErrorContains(t, err, path)
-	_, err = read(t.Context(), input.Opener{}, path+"x", experiments)
+	_, err = ReadAll(t.Context(), input.Opener{}, []string{path + "x"}, experiments)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }

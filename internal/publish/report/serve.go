@@ -14,25 +14,36 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/files/input"
+	"gorun/internal/publish/page"
 	"gorun/internal/publish/web"
 )
 
 // Served is the report of some growing files.
 type Served struct {
-	files   []string
+	files   *files
 	options Options
+	now     func() time.Time
 
-	mu      sync.Mutex // one page is made at a time
-	version string     // of the page
+	mu      sync.Mutex // one page is made at a time, for all clients
+	version string     // of the files that the page shows
 	page    []byte
+	err     error     // why there is no page of these files
+	next    time.Time // before this, the page stays as it is
 }
+
+// refresh is the least time between two pages: a page asks as often whether there is another.
+const refresh = page.Refresh * time.Second
+
+// restShare bounds what pages cost: after one was made, none is made for this many times as long.
+const restShare = 50
 
 // NewServed makes the first page, so that a file that cannot be shown is an error before anything is served. A pipe is refused: it
 // cannot be read again.
-func NewServed(ctx context.Context, files []string, options Options) (*Served, error) {
-	s := &Served{files: files, options: options}
-	_, err := s.current(ctx)
-	return s, err
+func NewServed(ctx context.Context, paths []string, options Options) (*Served, error) {
+	s := &Served{files: newFiles(input.Opener{}, paths, options.Views), options: options, now: time.Now}
+	s.renew(ctx)
+	s.next = s.now().Add(refresh) // the first page reads all
+	return s, s.err
 }
 
 // versionOf returns a text that changes when the files change: their sizes and times.
@@ -48,37 +59,47 @@ func versionOf(files []string) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// current returns the page of the present files. It is made again if they have changed.
-func (s *Served) current(ctx context.Context) ([]byte, error) {
+// current returns the page and its version. It is made again if the files have changed, but not more often than a person can see it, and
+// only a small part of the time is spent on it.
+func (s *Served) current(ctx context.Context) (text []byte, version string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	version, err := versionOf(s.files) // first: data written while the page is made is in the next page
-	if err != nil || version == s.version {
-		return s.page, err
+	if began := s.now(); !began.Before(s.next) {
+		s.renew(context.WithoutCancel(ctx)) // it is also for clients that do not leave
+		ended := s.now()
+		s.next = ended.Add(max(refresh, restShare*ended.Sub(began)))
 	}
-	inputs, err := ReadAll(ctx, input.Opener{}, s.files, s.options.Views)
-	if err != nil {
-		return nil, err
+	return s.page, s.version, s.err
+}
+
+// renew makes the page of the present files, if they have changed.
+func (s *Served) renew(ctx context.Context) {
+	version, err := versionOf(s.files.paths) // first: data written while the page is made is in the next page
+	if err == nil && s.err == nil && version == s.version {
+		return
 	}
-	var page bytes.Buffer
-	options := s.options
-	options.Version = version
-	if err := Write(&page, inputs, options); err != nil {
-		return nil, err
+	var inputs []Input
+	if err == nil {
+		inputs, err = s.files.read(ctx)
 	}
-	s.page, s.version = hint.Escape(page.Bytes()), version
-	return s.page, nil
+	var text bytes.Buffer
+	if err == nil {
+		options := s.options
+		options.Version = version
+		err = Write(&text, inputs, options)
+	}
+	s.page, s.version, s.err = hint.Escape(text.Bytes()), version, err
 }
 
 // handler answers requests for the page, and at /version for its version, at the names of this machine.
 func (s *Served) handler(names []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		page, err := s.current(r.Context())
-		answer(w, "text/html", page, err)
+		text, _, err := s.current(r.Context())
+		answer(w, "text/html", text, err)
 	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		version, err := versionOf(s.files)
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, r *http.Request) {
+		_, version, err := s.current(r.Context())
 		answer(w, "text/plain", []byte(version), err)
 	})
 	return web.Known(mux, names, "this report is not served at that name: give gorun report --serve-name NAME, or ask for an IP address or localhost")

@@ -150,9 +150,13 @@ func readAs(journal string) (in Input, err error) {
 	if err := os.WriteFile(path, []byte(journal), 0o600); err != nil {
 		return in, err
 	}
-	in, err = read(context.Background(), input.Opener{}, path, experiments)
+	inputs, err := ReadAll(context.Background(), input.Opener{}, []string{path}, experiments)
+	if err != nil {
+		return in, err
+	}
+	in = inputs[0]
 	in.File = filepath.Base(path)
-	return in, err
+	return in, nil
 }
 
 func readText(t testing.TB, journal string) Input {

@@ -30,9 +30,13 @@ func Distribute(figures []float64) Distribution {
 // Good reports whether the sample counts: it is neither partial nor invalid.
 func (s *Sample) Good() bool { return !s.Partial && s.Quality.Grade != Invalid }
 
-// Good returns the samples that count.
+// Good returns the samples that count: the same slice if all do.
 func Good(samples []Sample) []Sample {
-	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return !s.Good() })
+	bad := func(s Sample) bool { return !s.Good() }
+	if !slices.ContainsFunc(samples, bad) {
+		return samples
+	}
+	return slices.DeleteFunc(slices.Clone(samples), bad)
 }
 
 // Typical returns the sample with the median wall time (the faster of the middle two), or nil without samples. Figures
@@ -49,15 +53,15 @@ func Typical(samples []Sample) *Sample {
 func Summarise(samples []Sample) *Summary {
 	var seconds []float64
 	for i := range samples {
-		if s := &samples[i]; s.Good() {
-			seconds = append(seconds, s.Seconds)
+		if samples[i].Good() {
+			seconds = append(seconds, samples[i].Seconds)
 		}
 	}
-	return SummariseSeconds(seconds)
+	return SummaryOf(seconds)
 }
 
-// SummariseSeconds is Summarise for the times of the good samples, which it sorts.
-func SummariseSeconds(seconds []float64) *Summary {
+// SummaryOf returns the summary of the wall times of good samples, which it sorts; nil if there are none.
+func SummaryOf(seconds []float64) *Summary {
 	if len(seconds) == 0 {
 		return nil
 	}

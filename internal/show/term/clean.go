@@ -3,6 +3,7 @@ package term
 import (
 	"reflect"
 	"strings"
+	"sync"
 	"unicode"
 
 	"gorun/internal/record/result"
@@ -18,8 +19,38 @@ func Clean[T any](value T) T {
 	return value
 }
 
-// cleaned copies a value, with every text in it made printable.
+// texts has what hasText found.
+var texts sync.Map
+
+// hasText reports whether values of a type may have a text in them.
+func hasText(t reflect.Type) bool {
+	if has, known := texts.Load(t); known {
+		return has.(bool)
+	}
+	texts.Store(t, true) // of a type that has itself in it
+	has := false
+	switch t.Kind() {
+	case reflect.String, reflect.Interface:
+		has = true
+	case reflect.Pointer, reflect.Slice:
+		has = hasText(t.Elem())
+	case reflect.Map:
+		has = hasText(t.Key()) || hasText(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			has = has || t.Field(i).IsExported() && hasText(t.Field(i).Type)
+		}
+		has = has || t == reflect.TypeFor[result.Figures]()
+	}
+	texts.Store(t, has)
+	return has
+}
+
+// cleaned copies a value, with every text in it made printable. Parts without texts are shared with the copy.
 func cleaned(v reflect.Value) reflect.Value {
+	if v.IsValid() && !hasText(v.Type()) {
+		return v
+	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
 		if v.IsNil() || v.Type() == reflect.TypeFor[result.Argv]() {

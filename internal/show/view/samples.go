@@ -108,10 +108,14 @@ func gradeTable(run *result.Run, verbose bool) table.Table {
 		}
 		t.AddRow(table.Count(n), table.Text(grade), words)
 	}
-	disturbed := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
-		return s.Quality.Grade != result.Suspect || !positive(s.Quality.Signals.OtherSeconds) && !positive(s.Quality.Signals.StealSeconds)
-	})
-	if 2*len(disturbed) > len(run.Samples) {
+	disturbed := 0
+	for i := range run.Samples {
+		q := run.Samples[i].Quality
+		if q.Grade == result.Suspect && (positive(q.Signals.OtherSeconds) || positive(q.Signals.StealSeconds)) {
+			disturbed++
+		}
+	}
+	if 2*disturbed > len(run.Samples) {
 		t.Notes = append(t.Notes, "gorun doctor shows what disturbs a machine, and what to do about it")
 	}
 	return t

@@ -178,8 +178,7 @@ func (s Shape) Series(run *result.Run) SeriesSet {
 	}
 	for _, row := range s.rows(run) {
 		series, mine := Series{Name: row.Name}, 0
-		for i := range row.Samples {
-			sample := &row.Samples[i]
+		for _, sample := range row.all {
 			p := Point{Index: sample.Index, At: float64(sample.Index), Grade: sample.Quality.Grade, Partial: sample.Partial}
 			if p.Figure, _ = compared.Number(sample); compared.Unit == column.Nanoseconds {
 				p.Figure /= 1e9

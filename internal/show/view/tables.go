@@ -36,6 +36,7 @@ type Measured struct {
 	Samples []result.Sample // the good ones, or all if none is good
 	Grade   result.Grade    // the worst of these
 
+	all    []*result.Sample // of the run
 	labels []table.Value
 }
 
@@ -45,9 +46,15 @@ func (s Shape) RowsOf(run *result.Run) []Measured {
 	rows := s.rows(run)
 	for i := range rows {
 		r := &rows[i]
-		r.Samples, r.Grade = Summarised(r.Samples), result.Valid
-		for k := range r.Samples {
-			if v := r.Samples[k].Quality.Grade; v == result.Invalid || v == result.Suspect && r.Grade == result.Valid {
+		r.Grade = result.Valid
+		r.Samples = make([]result.Sample, 0, len(r.all))
+		none := !slices.ContainsFunc(r.all, (*result.Sample).Good)
+		for _, s := range r.all {
+			if !none && !s.Good() {
+				continue
+			}
+			r.Samples = append(r.Samples, *s)
+			if v := s.Quality.Grade; v == result.Invalid || v == result.Suspect && r.Grade == result.Valid {
 				r.Grade = v
 			}
 		}
@@ -55,7 +62,7 @@ func (s Shape) RowsOf(run *result.Run) []Measured {
 	return rows
 }
 
-// rows returns the rows with all of their samples, and without verdicts.
+// rows returns the rows with all samples, and without those that count.
 func (s Shape) rows(run *result.Run) (rows []Measured) {
 	for i, title := range CellTitles(run) {
 		rows = append(rows, Measured{Name: title, Cell: i})
@@ -66,7 +73,7 @@ func (s Shape) rows(run *result.Run) (rows []Measured) {
 		sample := &run.Samples[i]
 		if len(run.Cells) > 0 {
 			if sample.Slot != nil && sample.Cell >= 0 && sample.Cell < len(rows) {
-				rows[sample.Cell].Samples = append(rows[sample.Cell].Samples, *sample)
+				rows[sample.Cell].all = append(rows[sample.Cell].all, sample)
 			}
 			continue
 		}
@@ -84,7 +91,7 @@ func (s Shape) rows(run *result.Run) (rows []Measured) {
 			}
 			rows = append(rows, row)
 		}
-		rows[n].Samples = append(rows[n].Samples, *sample)
+		rows[n].all = append(rows[n].all, sample)
 	}
 	if len(run.Cells) == 0 {
 		s.name(rows)
