@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/machine/topology/topologytest"
 )
 
@@ -79,7 +80,6 @@ func opensOf(b *testing.B, path string, args []string) (float64, bool) {
 	if cmd.Run() != nil {
 		return 0, false
 	}
-	text, err := os.ReadFile(calls)
-	require.NoError(b, err)
+	text := tests.Read(b, calls)
 	return float64(len(openCall.FindAll(text, -1))), true
 }

@@ -118,8 +118,7 @@ func TestFaultsTopic(t *testing.T) {
 		}
 		table += fmt.Sprintf("| %s | %s | %s | %s |\n", f.name, f.then, says, f.lost)
 	}
-	text, err := os.ReadFile(faultsTopic)
-	require.NoError(t, err)
+	text := tests.Read(t, faultsTopic)
 	has := regexp.MustCompile(`(?m)(^\|.*\n)+`).FindString(string(text))
 	if *update {
 		require.NoError(t, os.WriteFile(faultsTopic, bytes.Replace(text, []byte(has), []byte(table), 1), 0o644))

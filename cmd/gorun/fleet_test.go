@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -32,8 +30,7 @@ func startVisit(t *testing.T) *visiting {
 	require.NoError(t, v.cmd.Start())
 	t.Cleanup(func() { _ = v.cmd.Process.Kill() })
 	tests.Await(t, "second line", func() bool {
-		found, err := filepath.Glob(dir + "/n1/*/*.part")
-		require.NoError(t, err)
+		found := tests.Glob(t, dir+"/n1/*/*.part")
 		if len(found) == 0 {
 			return false
 		}
@@ -46,8 +43,7 @@ func startVisit(t *testing.T) *visiting {
 // lines returns the whole lines of the file.
 func (v *visiting) lines(t *testing.T) (lines []fleet.Line) {
 	t.Helper()
-	text, err := os.ReadFile(v.file)
-	require.NoError(t, err)
+	text := tests.Read(t, v.file)
 	for line := range bytes.Lines(text) {
 		if bytes.HasSuffix(line, []byte("\n")) {
 			var l fleet.Line

@@ -458,8 +458,7 @@ func TestLiveServerRestarted(t *testing.T) {
 	join(second.Process.Pid)
 	require.NoError(t, tests.Receive(t, "end", over), out.String())
 	assert.Contains(t, out.String(), "20 rounds · 60 samples")
-	text, err := os.ReadFile(journal)
-	require.NoError(t, err)
+	text := tests.Read(t, journal)
 	assert.Contains(t, string(text), `"control group `+dir+`: it has ended"`)
 	assert.True(t, inherited(t)(second.Process.Pid))
 }

@@ -113,8 +113,7 @@ func TestMetricsWrite(t *testing.T) {
 		require.Zero(t, o.code, o.stderr)
 		var paths string
 		for _, name := range files {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			require.NoError(t, err)
+			text := tests.Read(t, filepath.Join(dir, name))
 			assert.Equal(t, want[name], string(text))
 			paths += filepath.Join(dir, name) + "\n"
 		}
@@ -128,8 +127,7 @@ func TestMetricsWrite(t *testing.T) {
 	assert.Equal(t, "gorun: error: --write "+dir+": "+rules+" exists, with another content\n"+
 		"gorun: hint: name another directory, or move the file away\n", o.stderr)
 	assert.NoFileExists(t, filepath.Join(dir, "grafana-dashboard.json"), "nothing is written but all")
-	text, err := os.ReadFile(rules)
-	require.NoError(t, err)
+	text := tests.Read(t, rules)
 	assert.Equal(t, "mine", string(text))
 
 	for args, want := range map[string]string{

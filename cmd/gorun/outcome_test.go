@@ -50,8 +50,7 @@ func newBench(t *testing.T) *bench {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	binary, err := os.ReadFile(self)
-	require.NoError(t, err)
+	binary := tests.Read(t, self)
 	require.NoError(t, os.WriteFile(b.gorun, binary, 0o755))
 	require.NoError(t, os.Symlink("gorun", b.without))
 	allowed, err := linux.GetAffinity(0)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/base/shell"
+	"gorun/internal/dev/tests"
 )
 
 // refusals are command lines of wrong use, as in a shell, with the error and, after "…", the hint; "…" is any text. MACHINE stands for a
@@ -191,7 +192,6 @@ func TestRefused(t *testing.T) {
 		says := strings.ReplaceAll(regexp.QuoteMeta(c.says), "…", "(.|\n)*")
 		assert.Regexp(t, "^gorun: error: "+says+"(\ngorun: hint: .*)?\n$", o.stderr, c.line)
 	}
-	left, err := filepath.Glob("*")
-	require.NoError(t, err)
+	left := tests.Glob(t, "*")
 	assert.Empty(t, left)
 }

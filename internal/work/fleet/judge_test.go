@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/files/input"
 	"gorun/internal/files/jsonl"
 	"gorun/internal/record/result"
@@ -237,12 +238,10 @@ func TestKilledVisits(t *testing.T) {
 		return lines
 	}
 	dir := m.write(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "n3", "*", "*"))
-	require.NoError(t, err)
+	paths := tests.Glob(t, filepath.Join(dir, "n3", "*", "*"))
 	require.Len(t, paths, 16)
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
+		text := tests.Read(t, path)
 		require.NoError(t, os.WriteFile(path+partial, append(text, `{"measure":{"name":"late`...), 0o666))
 		require.NoError(t, os.Remove(path))
 	}
@@ -308,10 +307,8 @@ func TestChangedLine(t *testing.T) {
 		"line 3: it has no checksum":        func(line string) string { return line[:strings.LastIndex(line, `,"crc32"`)] + "}\n" },
 	} {
 		dir := fleetOf(4, 2).write(t)
-		paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
-		require.NoError(t, err)
-		text, err := os.ReadFile(paths[0])
-		require.NoError(t, err)
+		paths := tests.Glob(t, filepath.Join(dir, "n1", "*", "*"))
+		text := tests.Read(t, paths[0])
 		lines := strings.SplitAfter(string(text), "\n")
 		changed := change(lines[2])
 		require.NotEqual(t, lines[2], changed)
@@ -452,11 +449,9 @@ func TestCopies(t *testing.T) {
 		"killed, and copied before": {kept: 2, copied: 1, late: -time.Second, cut: 3},
 	} {
 		dir := fleetOf(4, 3).write(t)
-		paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
-		require.NoError(t, err)
+		paths := tests.Glob(t, filepath.Join(dir, "n1", "*", "*"))
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
+			text := tests.Read(t, path)
 			write := func(path string, lines int, at time.Time) {
 				if lines > 0 {
 					path, text = path+partial, []byte(strings.Join(strings.SplitAfter(string(text), "\n")[:lines], ""))
@@ -484,8 +479,7 @@ func TestKilledVisitsDoNotOverlap(t *testing.T) {
 	m.change = func(_, _ int, lines []Line) []Line { return lines[:1] }
 	m.at = func(_, visit int) time.Time { return begin.Add(time.Duration(visit) * 10 * time.Second) }
 	dir := m.write(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
-	require.NoError(t, err)
+	paths := tests.Glob(t, filepath.Join(dir, "*", "*", "*"))
 	require.Len(t, paths, 6)
 	for _, path := range paths {
 		start, err := time.Parse("20060102T150405", strings.TrimSuffix(filepath.Base(path), ".jsonl"))
@@ -511,8 +505,7 @@ func TestRepeatedVisits(t *testing.T) {
 func TestWrongClocks(t *testing.T) {
 	for off, want := range map[time.Duration]float64{time.Hour: 3600, -time.Hour: -3600, time.Second: 0} {
 		dir := fleetOf(6, 3).write(t)
-		paths, err := filepath.Glob(filepath.Join(dir, "n2", "*", "*"))
-		require.NoError(t, err)
+		paths := tests.Glob(t, filepath.Join(dir, "n2", "*", "*"))
 		for _, path := range paths {
 			info, err := os.Stat(path)
 			require.NoError(t, err)
@@ -528,8 +521,7 @@ func TestWrongClocks(t *testing.T) {
 	}
 	// Files that were copied later say nothing about clocks.
 	dir := fleetOf(6, 3).write(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
-	require.NoError(t, err)
+	paths := tests.Glob(t, filepath.Join(dir, "*", "*", "*"))
 	for _, path := range paths {
 		require.NoError(t, os.Chtimes(path, later, later))
 	}
