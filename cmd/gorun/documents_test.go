@@ -18,7 +18,6 @@ import (
 
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/place/subject/programtest"
 	"gorun/internal/publish/metrics"
 )
@@ -100,8 +99,7 @@ func documents(t *testing.T) []string {
 // is in several of them is executed once. Each document has a directory of its own.
 func TestLiveDocuments(t *testing.T) {
 	tests.Live(t)
-	cpus, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	cpus := allowed(t)
 	recorded, err := txtar.ParseFile("../../testdata/runs/compare.txtar")
 	require.NoError(t, err)
 	executed := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func BenchmarkDryRun(b *testing.B) {
 		}
 		require.NoError(b, write(sysroot))
 		for _, c := range dryRuns {
-			args := dryRunOn(c.args, sysroot)
+			args := strings.Fields(strings.Replace(c.args, "MACHINE", "--sysroot="+sysroot, 1))
 			for _, rival := range rivals {
 				b.Run(fmt.Sprintf("%d-CPUs/%s/%s", machine.CPUs, c.name, rival.name), func(b *testing.B) {
 					var wall, cpu []float64

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os/exec"
-	"syscall"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -67,13 +65,11 @@ func TestLiveFleetNodeKilled(t *testing.T) {
 	}
 }
 
-// A disk that becomes full ends the visit with an error that names the file. RLIMIT_FSIZE is an error of write(2) too.
+// A disk that becomes full ends the visit with an error that names the file.
 func TestLiveFleetNodeFullDisk(t *testing.T) {
 	tests.Live(t)
 	v := startVisit(t)
-	most := [2]uint64{1, 1}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(v.cmd.Process.Pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&most)), 0, 0, 0)
-	require.Zero(t, errno)
+	limitFiles(t, v.cmd.Process.Pid, 1)
 	var ended *exec.ExitError
 	require.ErrorAs(t, v.cmd.Wait(), &ended)
 	assert.Equal(t, exitFailed, ended.ExitCode())

@@ -78,8 +78,7 @@ func masksOf(t *testing.T, pid int) map[string]int {
 // inherited is the only mask of a process that this one has started.
 func inherited(t *testing.T) func(pid int) bool {
 	t.Helper()
-	cpus, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	cpus := allowed(t)
 	return func(pid int) bool {
 		count := masksOf(t, pid)
 		return len(count) == 1 && count[cpus.String()] > 0

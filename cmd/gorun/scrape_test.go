@@ -48,13 +48,10 @@ func primesRun(limit, samples int) []string {
 }
 
 // limitOf returns the limit with which such a run takes about this many seconds here. The time grows with its square.
-func limitOf(t testing.TB, seconds float64) int {
-	const guess, samples = 100_000, 9
-	var took []float64
-	for _, sample := range runOf(t, primesRun(guess, samples)...).Samples {
-		took = append(took, sample.Seconds)
-	}
-	return int(guess * math.Sqrt(seconds/middle(took)))
+func limitOf(t testing.TB, seconds float64, args func(limit, samples int) []string) int {
+	const guess, samples = 20_000, 9
+	run := runOf(t, args(guess, samples)...)
+	return int(guess * math.Sqrt(seconds/run.Summary.Seconds.Median))
 }
 
 // sampling starts a run that serves its metrics and takes samples until the test ends. It writes each sample to a pipe. next
@@ -98,7 +95,7 @@ func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) re
 // leaves alone, in random order in each of b.N rounds. All are of one process, so that its start and the addresses of its pages are the
 // same. A run counts the same things whether it serves metrics or not; only the scrapes cost time.
 func BenchmarkMetrics(b *testing.B) {
-	next := sampling(b, limitOf(b, 1))
+	next := sampling(b, limitOf(b, 1, primesRun))
 	for range 3 {
 		next(func(string) {}) // caches, pages and clocks settle
 	}
