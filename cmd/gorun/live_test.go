@@ -62,12 +62,10 @@ func runLive(t *testing.T, args ...string) (run result.Run, stderr string, err e
 // masksOf counts the threads of a process by their masks.
 func masksOf(t *testing.T, pid int) map[string]int {
 	t.Helper()
-	tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	tids, err := linux.TasksOf(pid)
 	require.NoError(t, err)
 	count := map[string]int{}
-	for _, task := range tasks {
-		tid, err := strconv.Atoi(task.Name())
-		require.NoError(t, err)
+	for _, tid := range tids {
 		if cpus, err := linux.GetAffinity(tid); err == nil {
 			count[cpus.String()]++
 		}

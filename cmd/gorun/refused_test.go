@@ -16,6 +16,13 @@ import (
 // refusals are command lines of wrong use, as in a shell, with the error and, after "…", the hint; "…" is any text. MACHINE stands for a
 // plan on a captured machine of 2 nodes of 4 CPUs. A rule that several flags share is there once: TestFlagValues tries each flag.
 var refusals = [...]struct{ line, says string }{
+	{`primse`, `unknown command "primse"…is it primes? gorun --help lists the commands`},
+	{`help matrx`, `unknown command "matrx"…is it matrix? gorun --help lists the commands`},
+	{`help verdict`, `unknown command "verdict"…is it verdicts? gorun --help lists the commands`},
+	{`help x`, `unknown command "x"…gorun --help lists the commands`},
+	{`help matrix prime`, `unknown command "prime"…is it primes? gorun matrix --help lists the commands`},
+	{`primes --wrkers 3`, `unknown flag: --wrkers…is it --workers? gorun primes --help lists the flags`},
+	{`primes --bogus`, `unknown flag: --bogus…gorun primes --help lists the flags`},
 	{`primes --limit -5`, `--limit -5: a whole number of at least 0 is needed`},
 	{`primes --limit 99999999999999999999`, `--limit 99999999999999999999: the number is out of range`},
 	{`primes --limit 9223372036854775808`, `--limit 9223372036854775808: give a number from 0 to 9223372036854775807`},

@@ -101,17 +101,6 @@ func TestPairsProperty(t *testing.T) {
 	}
 }
 
-func TestTwoCPUs(t *testing.T) {
-	m := hosts.Machine(t, "offline-middle") // CPUs 2 and 5
-	for _, which := range []string{"", "all", "per-core", "per-llc"} {
-		_, err := planPairs(m, cpuset.Of(1, 2, 5), which, 0, 1)
-		require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
-		assert.Contains(t, hint.Of(err), "--cpus")
-	}
-	_, err := planPairs(m, cpuset.Set{}, "", 0, 1)
-	require.EqualError(t, err, "a pair needs two CPUs, and the run has 0")
-}
-
 func TestFitErrors(t *testing.T) {
 	m := large(512)
 	for _, c := range []struct {

@@ -490,17 +490,6 @@ func TestKilledVisitsDoNotOverlap(t *testing.T) {
 	assert.Equal(t, 0, judgeDir(t, dir, options()).Visits.Overlapped)
 }
 
-// A node has one bet in a slot.
-func TestRepeatedVisits(t *testing.T) {
-	m := fleetOf(4, 6)
-	m.at = func(node, visit int) time.Time {
-		return begin.Add(time.Duration(visit)*20*time.Minute + time.Duration(node)*time.Second)
-	}
-	j := judgeDir(t, m.write(t), options())
-	assert.Equal(t, Visits{Read: 24, Judged: 8, Repeated: 16}, j.Visits)
-	assert.Equal(t, 2, j.Nodes[0].Measures[0].Bets)
-}
-
 // A clock that is an hour off loses nothing, and is reported: by the times of the files, or since the visit is from the future.
 func TestWrongClocks(t *testing.T) {
 	for off, want := range map[time.Duration]float64{time.Hour: 3600, -time.Hour: -3600, time.Second: 0} {
