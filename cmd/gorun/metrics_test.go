@@ -72,7 +72,15 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 
 	assert.EqualValues(t, 4*20000, series(text, "gorun_numbers_tested_total"))
 	assert.EqualValues(t, 4*2262, series(text, "gorun_primes_found_total"))
+	assert.EqualValues(t, 4*30, series(text, "gorun_workers_started_total"))
 	assert.EqualValues(t, 4*30, series(text, "gorun_workers_finished_total"))
+	workers := 0.0
+	for _, ended := range regexp.MustCompile(`gorun_cpu_workers_total{cpu="[0-9]+"} ([0-9]+)`).FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(ended[1], 64)
+		require.NoError(t, err)
+		workers += n
+	}
+	assert.EqualValues(t, 4*30, workers, "each ended on a CPU")
 	assert.EqualValues(t, 4*30, series(text, "gorun_worker_duration_seconds_count"))
 	assert.EqualValues(t, 4, series(text, "gorun_samples_planned"))
 	assert.Contains(t, text, `gorun_run_info{dispatch="goroutine",experiment="primes"`)

@@ -44,19 +44,3 @@ func TestParseSchedRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, says, text)
 	}
 }
-
-func FuzzParseSched(f *testing.F) {
-	for _, seed := range append(PolicyUsages(), "fifo:50", "rr:099", "deadline", ":", "other:") {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSched(text)
-		if err != nil {
-			require.ErrorIs(t, err, ErrSched)
-			return
-		}
-		again, err := ParseSched(s.String())
-		require.NoError(t, err)
-		require.Equal(t, s, again)
-	})
-}

@@ -534,12 +534,13 @@ func TestLateVisits(t *testing.T) {
 	}
 	require.NoError(t, os.Rename(late, filepath.Join(dir, "n5")))
 	path := filepath.Join(t.TempDir(), "settled.json")
-	for _, j := range []*Judgement{first} {
+	settle := func(j *Judgement) {
 		file, err := os.Create(path)
 		require.NoError(t, err)
 		require.NoError(t, j.Settled.Write(file))
 		require.NoError(t, file.Close())
 	}
+	settle(first)
 	o := options()
 	for range 2 { // late visits stay late
 		var err error
@@ -554,10 +555,7 @@ func TestLateVisits(t *testing.T) {
 		assert.Equal(t, 14, j.Visits.Late)
 		require.Len(t, j.Slow, 1)
 		assert.Equal(t, "n5", j.Slow[0].Node)
-		file, err := os.Create(path)
-		require.NoError(t, err)
-		require.NoError(t, j.Settled.Write(file))
-		require.NoError(t, file.Close())
+		settle(j)
 	}
 	_, err := ReadSettled(t.Context(), input.Opener{}, path, time.Minute)
 	require.ErrorContains(t, err, "slots of 3600 seconds")
