@@ -123,18 +123,13 @@ func TestMempolicyPlacesMemory(t *testing.T) {
 			floats := newArea(t, AreaOptions{Bytes: 8 * pageSize, Node: -1})
 			bound := newArea(t, AreaOptions{Bytes: 8 * pageSize, Node: nodes.First()})
 			for a, want := range map[*Area]int{floats: node, bound: nodes.First()} {
-				require.NoError(t, a.Touch())
-				is, err := a.Nodes()
-				require.NoError(t, err)
-				assert.Equal(t, map[int]int{want: 8}, is)
+				assert.Equal(t, map[int]int{want: 8}, touched(t, a))
 			}
 		}
 	}
 	require.NoError(t, SetMempolicy(MempolicyInterleave, nodes))
 	a := newArea(t, AreaOptions{Bytes: 16 * nodes.Len() * pageSize, Node: -1})
-	require.NoError(t, a.Touch())
-	is, err := a.Nodes()
-	require.NoError(t, err)
+	is := touched(t, a)
 	for node := range nodes.All() {
 		assert.Equal(t, 16, is[node], "node %d", node)
 	}
@@ -168,10 +163,7 @@ func TestHomeNode(t *testing.T) {
 		a := newArea(t, AreaOptions{Bytes: 8 * pageSize, Node: -1})
 		require.NoError(t, a.SetPolicy(MempolicyPreferredMany, nodes))
 		require.NoError(t, a.SetHomeNode(home))
-		require.NoError(t, a.Touch())
-		is, err := a.Nodes()
-		require.NoError(t, err)
-		assert.Equal(t, map[int]int{home: 8}, is)
+		assert.Equal(t, map[int]int{home: 8}, touched(t, a))
 	}
 
 	a := newArea(t, AreaOptions{Bytes: 1, Node: -1})

@@ -25,7 +25,7 @@ import (
 type made struct {
 	nodes, visits int
 	measures      []string
-	host          func(node int) result.Host
+	host          func(node int, h *result.Host) // nil: all are as usual
 	figure        func(node, visit int, measure string) float64
 	at            func(node, visit int) time.Time
 	change        func(node, visit int, lines []Line) []Line // nil: none
@@ -44,9 +44,6 @@ func fleetOf(nodes, visits int) made {
 	random := rand.New(rand.NewPCG(1, 2))
 	return made{
 		nodes: nodes, visits: visits, measures: []string{"compute-one", "latency"},
-		host: func(int) result.Host {
-			return result.Host{CPUModel: "CPU 9000", Microcode: "0x1", Allowed: "0-7", MemoryBytes: 64 << 30, Topology: "t1", Governor: "performance", Kernel: "6.1"}
-		},
 		figure: func(int, int, string) float64 { return 100 * (1 + 0.005*random.NormFloat64()) },
 		at: func(node, visit int) time.Time {
 			return begin.Add(time.Duration(visit)*time.Hour + time.Duration(node%3000)*time.Second)
@@ -72,8 +69,13 @@ func (m made) write(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	for node := range m.nodes {
-		host := m.host(node)
-		host.BootID = fmt.Sprint("boot-", node)
+		host := result.Host{
+			CPUModel: "CPU 9000", Microcode: "0x1", Allowed: "0-7", MemoryBytes: 64 << 30, Topology: "t1", Governor: "performance", Kernel: "6.1",
+			BootID: fmt.Sprint("boot-", node),
+		}
+		if m.host != nil {
+			m.host(node, &host)
+		}
 		at := filepath.Join(dir, name(node), host.BootID)
 		require.NoError(t, os.MkdirAll(at, 0o777))
 		for visit := range m.visits {
@@ -160,13 +162,11 @@ func TestClasses(t *testing.T) {
 		"cpuset":    func(h *result.Host) { h.Allowed = "0-3" },
 	} {
 		m := fleetOf(20, 20)
-		host, figure := m.host, m.figure
-		m.host = func(node int) result.Host {
-			h := host(node)
+		figure := m.figure
+		m.host = func(node int, h *result.Host) {
 			if node < 8 {
-				change(&h)
+				change(h)
 			}
-			return h
 		}
 		m.figure = func(node, visit int, measure string) float64 {
 			if node < 8 {
@@ -186,11 +186,8 @@ func TestClasses(t *testing.T) {
 // What the kernel itself takes of the memory does not divide a class.
 func TestEqualMemory(t *testing.T) {
 	m := fleetOf(4, 1)
-	host := m.host
-	m.host = func(node int) result.Host {
-		h := host(node)
+	m.host = func(node int, h *result.Host) {
 		h.MemoryBytes -= uint64(node) * 100 << 20
-		return h
 	}
 	assert.Len(t, judgeDir(t, m.write(t), options()).Classes, 1)
 }
@@ -198,13 +195,11 @@ func TestEqualMemory(t *testing.T) {
 // Each node has a state.
 func TestStates(t *testing.T) {
 	m := fleetOf(5, 3)
-	host, at := m.host, m.at
-	m.host = func(node int) result.Host {
-		h := host(node)
+	at := m.at
+	m.host = func(node int, h *result.Host) {
 		if node == 3 {
 			h.Microcode = "0x3" // the only one
 		}
-		return h
 	}
 	m.at = func(node, visit int) time.Time {
 		if node == 4 {
@@ -410,15 +405,12 @@ func TestOverlappingVisits(t *testing.T) {
 func TestSameBoot(t *testing.T) {
 	for cpus, warnings := range map[string]int{"0-7": 1, "8-15": 0} {
 		m := fleetOf(4, 3)
-		host := m.host
-		m.host = func(node int) result.Host {
-			h := host(node)
+		m.host = func(node int, h *result.Host) {
 			if node == 1 {
 				h.Allowed = cpus
 			} else if node == 2 {
 				h.Allowed = "16-23"
 			}
-			return h
 		}
 		m.change = func(node, _ int, lines []Line) []Line {
 			if node < 3 {
@@ -594,9 +586,7 @@ func TestChangedNode(t *testing.T) {
 // A setting in which few nodes differ is reported; one in which the fleet is divided is not.
 func TestSettings(t *testing.T) {
 	m := fleetOf(10, 1)
-	host := m.host
-	m.host = func(node int) result.Host {
-		h := host(node)
+	m.host = func(node int, h *result.Host) {
 		switch {
 		case node == 4:
 			h.Governor, h.Microcode = "powersave", "0x0"
@@ -604,7 +594,6 @@ func TestSettings(t *testing.T) {
 			h.Kernel = "5.15"
 		}
 		h.SMT = map[bool]string{true: "on", false: "off"}[node%2 == 0]
-		return h
 	}
 	m.change = func(node, _ int, lines []Line) []Line {
 		if node == 6 {
