@@ -73,6 +73,7 @@ var refusals = [...]struct{ line, says string }{
 	{`matrix c2c '--cpus=0-2 3-5' MACHINE`, `the cells have no row in common with the baseline's…give each cell two CPUs: --cpu…`},
 	{`numa --preset rfc`, `--preset rfc: there is no preset "rfc"…rfc-intel, rfc-amd`},
 	{`numa --preset latency`, `--preset latency: gorun memory measures the time of an access by the size of the memory…gorun memory --latency`},
+	{`numa --preset quick`, `--preset quick: its cells are for gorun primes…gorun matrix primes --preset quick`},
 	{`numa --blocks --precision 5%`, `--precision needs judged rows, and --blocks judges none…leave one of them out`},
 	{`memory --op read --stores nontemporal MACHINE`, `read has no stores that could be non-temporal`},
 	{`memory --on node:7 MACHINE`, `--on node:7: node 7 has no CPU of the run`},

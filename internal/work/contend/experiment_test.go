@@ -28,6 +28,7 @@ func resolve(t *testing.T, args ...string) experiment.Resolution[Cell] {
 
 // A row is a cell, which a child process gets as JSON.
 func TestResolve(t *testing.T) {
+	resolve(t, "--svg", "x.svg", "--load", "cpu-increase") // whose rows have different numbers of CPUs
 	r := resolve(t, "--op", "faa-go", "--load", "cpu-increase", "--rows", "1,4", "--count", "10", "--mem-node", "1")
 	require.Len(t, r.Cells, 2)
 	assert.Equal(t, 5, r.Resources.Threads)
