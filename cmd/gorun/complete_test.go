@@ -55,11 +55,8 @@ func TestBashCompletion(t *testing.T) {
 	if _, err := os.Stat(bashCompletion); err != nil {
 		t.Skip("needs bash-completion (Debian: apt-get install bash-completion)")
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	programs := filepath.Join(t.TempDir(), "bin")
-	require.NoError(t, os.MkdirAll(filepath.Join(programs, "my-place"), 0o755))
-	require.NoError(t, os.Symlink(self, filepath.Join(programs, "gorun")))
+	programs := filepath.Dir(asGorun(t))
+	require.NoError(t, os.Mkdir(filepath.Join(programs, "my-place"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(programs, "my-program"), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(programs, "my-page"), nil, 0o644)) // nobody may execute it
 	here := t.TempDir()

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
 	"gorun/internal/work/c2c"
 	"gorun/internal/work/contend"
@@ -88,9 +88,7 @@ func BenchmarkContend(b *testing.B) {
 	if path, err := exec.LookPath("ccont"); err == nil {
 		other = ccontContender(path)
 	}
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(b, err)
-	cpus := allowed.List()
+	cpus := allowed(b).List()
 	for _, op := range []string{
 		"xadd", "cmpxchg", "xchg", "mov+mfence", "mfence", "lfence", "sfence", "syscall",
 		"idle", "memset64", "memset128", "memset256", "test_bit", "set_bit", "inc", "load", "store", "cas-loop",
@@ -116,12 +114,7 @@ func BenchmarkContend(b *testing.B) {
 // BenchmarkC2C compares the latency between the first two CPUs with the plain C program's, in turn.
 func BenchmarkC2C(b *testing.B) {
 	gorun, path := built(b), rival(b)
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(b, err)
-	if allowed.Len() < 2 {
-		b.Skip("a pair needs two CPUs")
-	}
-	pair := allowed.List()[:2]
+	pair := tests.CPUs(b, 2)
 	for _, method := range []string{"cas", "write", "faa"} {
 		b.Run(method, func(b *testing.B) {
 			var own, others, ratios []float64

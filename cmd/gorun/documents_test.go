@@ -18,7 +18,6 @@ import (
 
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/place/subject/programtest"
 	"gorun/internal/publish/metrics"
 )
@@ -91,8 +90,7 @@ func before(line, flags string) string {
 // documents returns the paths of the files whose commands are executed: README.md and the help topics.
 func documents(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("topics/*.md")
-	require.NoError(t, err)
+	files := tests.Glob(t, "topics/*.md")
 	require.NotEmpty(t, files)
 	return append([]string{readme}, files...)
 }
@@ -101,8 +99,7 @@ func documents(t *testing.T) []string {
 // is in several of them is executed once. Each document has a directory of its own.
 func TestLiveDocuments(t *testing.T) {
 	tests.Live(t)
-	cpus, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	cpus := allowed(t)
 	recorded, err := txtar.ParseFile("../../testdata/runs/compare.txtar")
 	require.NoError(t, err)
 	executed := map[string]bool{}
@@ -220,8 +217,7 @@ func blocks(t *testing.T, document string) []string {
 
 // Every make target and flag that the documents name exists.
 func TestDocumentsNameWhatExists(t *testing.T) {
-	makefile, err := os.ReadFile("../../Makefile")
-	require.NoError(t, err)
+	makefile := tests.Read(t, "../../Makefile")
 	flags := map[string]bool{"--help": true, "--physcpubind": true, "--log-prefix": true, "--cpuset-cpus": true, "--cpuset-mems": true} // of other programs
 	root := newRoot(defaultEnv())
 	forEach(root, func(cmd *cobra.Command) {
@@ -230,8 +226,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 		}
 	})
 	for _, name := range append(documents(t), "../../CONTRIBUTING.md") {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
+		text := tests.Read(t, name)
 		for _, target := range regexp.MustCompile("`make ([a-z0-9-]+)").FindAllStringSubmatch(string(text), -1) {
 			assert.Contains(t, string(makefile), "\n"+target[1]+": ", "%s names make %s", name, target[1])
 		}
@@ -252,8 +247,7 @@ func TestTopicListsTheMetrics(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s%s` | %s | %s | %s |\n", metrics.Prefix, f.Name, f.Type, labels, f.Help)
 	}
-	text, err := os.ReadFile("topics/metrics.md")
-	require.NoError(t, err)
+	text := tests.Read(t, "topics/metrics.md")
 	at := regexp.MustCompile(`(?m)^\| metric \|.*\n(\|.*\n)*`).FindIndex(text)
 	require.NotNil(t, at)
 	if *update {

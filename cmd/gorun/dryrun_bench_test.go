@@ -7,12 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/machine/topology/topologytest"
 )
 
@@ -36,7 +38,7 @@ func BenchmarkDryRun(b *testing.B) {
 		}
 		require.NoError(b, write(sysroot))
 		for _, c := range dryRuns {
-			args := dryRunOn(c.args, sysroot)
+			args := strings.Fields(strings.Replace(c.args, "MACHINE", "--sysroot="+sysroot, 1))
 			for _, rival := range rivals {
 				b.Run(fmt.Sprintf("%d-CPUs/%s/%s", machine.CPUs, c.name, rival.name), func(b *testing.B) {
 					var wall, cpu []float64
@@ -79,7 +81,6 @@ func opensOf(b *testing.B, path string, args []string) (float64, bool) {
 	if cmd.Run() != nil {
 		return 0, false
 	}
-	text, err := os.ReadFile(calls)
-	require.NoError(b, err)
+	text := tests.Read(b, calls)
 	return float64(len(openCall.FindAll(text, -1))), true
 }

@@ -1,8 +1,14 @@
 package main
 
 import (
-	"slices"
+	"io"
+	"os"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/machine/topology/topologytest"
 )
 
 // dryRuns are the plans whose cost may grow with the machine. MACHINE stands for --sysroot and its directory. With a budget
@@ -23,11 +29,32 @@ var dryRuns = []struct{ name, args string }{
 	{"pinned-matrix", "matrix primes --pin-cpus all,one-per-core --workers 1,2,4,8,16 --dry-run --budget 0 MACHINE"},
 }
 
-// dryRunOn returns the words of a command line of dryRuns for the captured machine at sysroot.
-func dryRunOn(args, sysroot string) []string {
-	words := strings.Fields(args)
-	if i := slices.Index(words, "MACHINE"); i >= 0 {
-		words[i] = "--sysroot=" + sysroot
+// A dry run reads the machine once, however many cells it has: it opens no file once for each cell.
+func TestDryRunReadsTheMachineOnce(t *testing.T) {
+	const cpus = 16
+	const most = 3 // other parts read some files too: the caches of the first CPU, the list of online CPUs
+	whole := 0     // the files that topo opens
+	sysroot := t.TempDir()
+	require.NoError(t, topologytest.Large{CPUs: cpus, Nodes: 2}.WriteDir(sysroot))
+	for _, c := range dryRuns {
+		t.Run(c.name, func(t *testing.T) {
+			opened := topologytest.WatchOpens(t, sysroot)
+			var errs strings.Builder
+			e := defaultEnv()
+			e.Stdout, e.Stderr = io.Discard, &errs
+			require.Zero(t, execute(t.Context(), strings.Fields(strings.Replace(c.args, "MACHINE", "--sysroot="+sysroot, 1)), e), errs.String())
+			all := 0
+			for name, n := range opened() {
+				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+					require.LessOrEqual(t, n, most, name)
+					all += n
+				}
+			}
+			if whole == 0 {
+				whole = all
+				require.Greater(t, whole, cpus*10, "it is read at all")
+			}
+			require.Less(t, all, whole+50)
+		})
 	}
-	return words
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,8 +55,7 @@ func TestExecFindsTheBest(t *testing.T) {
 
 // busy returns the CPU seconds of all programs since boot (proc_stat(5)), without those of the processes that this one has waited for.
 func busy(t *testing.T) (seconds float64) {
-	text, err := os.ReadFile("/proc/stat")
-	require.NoError(t, err)
+	text := tests.Read(t, "/proc/stat")
 	for _, field := range []int{1, 2, 3} { // user, nice, system
 		ticks, err := strconv.ParseFloat(strings.Fields(string(text))[field], 64)
 		require.NoError(t, err)

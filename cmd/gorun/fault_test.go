@@ -118,8 +118,7 @@ func TestFaultsTopic(t *testing.T) {
 		}
 		table += fmt.Sprintf("| %s | %s | %s | %s |\n", f.name, f.then, says, f.lost)
 	}
-	text, err := os.ReadFile(faultsTopic)
-	require.NoError(t, err)
+	text := tests.Read(t, faultsTopic)
 	has := regexp.MustCompile(`(?m)(^\|.*\n)+`).FindString(string(text))
 	if *update {
 		require.NoError(t, os.WriteFile(faultsTopic, bytes.Replace(text, []byte(has), []byte(table), 1), 0o644))
@@ -246,8 +245,7 @@ func killedProcess(t *testing.T, f fault) {
 	}
 }
 
-// fullDisk leaves no room in a journal after its first samples: in the laboratory the file system is full; elsewhere
-// RLIMIT_FSIZE keeps the process from writing longer files, which is an error of write(2) too.
+// fullDisk leaves no room in a journal after its first samples: in the laboratory the file system is full; elsewhere the process is limited.
 func fullDisk(t *testing.T, f fault) {
 	for _, m := range measures {
 		t.Run(m.name, func(t *testing.T) {
@@ -264,10 +262,7 @@ func fullDisk(t *testing.T, f fault) {
 			} else {
 				info, err := os.Stat(h.journal)
 				require.NoError(t, err)
-				most := [2]uint64{uint64(info.Size()) + 10, uint64(info.Size()) + 10}
-				_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(h.cmd.Process.Pid), syscall.RLIMIT_FSIZE,
-					uintptr(unsafe.Pointer(&most)), 0, 0, 0)
-				require.Zero(t, errno)
+				limitFiles(t, h.cmd.Process.Pid, uint64(info.Size())+10)
 			}
 			var ended *exec.ExitError
 			require.ErrorAs(t, <-h.over, &ended)
@@ -282,6 +277,14 @@ func fullDisk(t *testing.T, f fault) {
 			t.Logf("%d samples stored, %d shown: %s", len(kept), len(run.Samples), h.stderr.String())
 		})
 	}
+}
+
+// limitFiles keeps a process from writing files that are longer, which is an error of write(2) as a full disk is.
+func limitFiles(t *testing.T, pid int, bytes uint64) {
+	t.Helper()
+	most := [2]uint64{bytes, bytes}
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&most)), 0, 0, 0)
+	require.Zero(t, errno)
 }
 
 func removedJournal(t *testing.T, f fault) {

@@ -3,12 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"syscall"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,8 +28,7 @@ func startVisit(t *testing.T) *visiting {
 	require.NoError(t, v.cmd.Start())
 	t.Cleanup(func() { _ = v.cmd.Process.Kill() })
 	tests.Await(t, "second line", func() bool {
-		found, err := filepath.Glob(dir + "/n1/*/*.part")
-		require.NoError(t, err)
+		found := tests.Glob(t, dir+"/n1/*/*.part")
 		if len(found) == 0 {
 			return false
 		}
@@ -46,8 +41,7 @@ func startVisit(t *testing.T) *visiting {
 // lines returns the whole lines of the file.
 func (v *visiting) lines(t *testing.T) (lines []fleet.Line) {
 	t.Helper()
-	text, err := os.ReadFile(v.file)
-	require.NoError(t, err)
+	text := tests.Read(t, v.file)
 	for line := range bytes.Lines(text) {
 		if bytes.HasSuffix(line, []byte("\n")) {
 			var l fleet.Line
@@ -71,13 +65,11 @@ func TestLiveFleetNodeKilled(t *testing.T) {
 	}
 }
 
-// A disk that becomes full ends the visit with an error that names the file. RLIMIT_FSIZE is an error of write(2) too.
+// A disk that becomes full ends the visit with an error that names the file.
 func TestLiveFleetNodeFullDisk(t *testing.T) {
 	tests.Live(t)
 	v := startVisit(t)
-	most := [2]uint64{1, 1}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(v.cmd.Process.Pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&most)), 0, 0, 0)
-	require.Zero(t, errno)
+	limitFiles(t, v.cmd.Process.Pid, 1)
 	var ended *exec.ExitError
 	require.ErrorAs(t, v.cmd.Wait(), &ended)
 	assert.Equal(t, exitFailed, ended.ExitCode())

@@ -20,6 +20,7 @@ import (
 	"gorun/internal/dev/tests"
 	"gorun/internal/files/input"
 	"gorun/internal/judge/journal"
+	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
@@ -63,12 +64,18 @@ type harmed struct {
 	over           chan error // receives the run's error when it has ended
 }
 
+// allowed returns the CPUs that this process may use.
+func allowed(t testing.TB) cpuset.Set {
+	t.Helper()
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	return cpus
+}
+
 // twoCPUs returns the first two CPUs that this process may use, or its only one twice.
 func twoCPUs(t *testing.T) (a, b string) {
 	t.Helper()
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	list := allowed.List()
+	list := allowed(t).List()
 	return strconv.Itoa(list[0]), strconv.Itoa(list[min(1, len(list)-1)])
 }
 

@@ -76,25 +76,6 @@ func TestHelpGroups(t *testing.T) {
 	assert.Contains(t, placement, "--pin-cpus list")
 }
 
-// A mistyped command or flag is refused, with a suggestion of names that are spelled similarly.
-func TestMistyped(t *testing.T) {
-	for args, want := range map[string]string{
-		"primse":            `unknown command "primse"` + "\ngorun: hint: is it primes? gorun --help lists the commands\n",
-		"help matrx":        `unknown command "matrx"` + "\ngorun: hint: is it matrix? gorun --help lists the commands\n",
-		"help verdict":      `unknown command "verdict"` + "\ngorun: hint: is it verdicts? gorun --help lists the commands\n",
-		"help x":            `unknown command "x"` + "\ngorun: hint: gorun --help lists the commands\n",
-		"help bogus":        `unknown command "bogus"` + "\ngorun: hint: gorun --help lists the commands\n",
-		"help matrix prime": `unknown command "prime"` + "\ngorun: hint: is it primes? gorun matrix --help lists the commands\n",
-		"primes --wrkers 3": "unknown flag: --wrkers\ngorun: hint: is it --workers? gorun primes --help lists the flags\n",
-		"primes --bogus":    "unknown flag: --bogus\ngorun: hint: gorun primes --help lists the flags\n",
-	} {
-		o := dryRun(t, strings.Fields(args))
-		assert.Equal(t, exitUsage, o.code, args)
-		assert.Equal(t, "gorun: error: "+want, o.stderr, args)
-		assert.Empty(t, o.stdout, args)
-	}
-}
-
 // Flags have the names that hyperfine(1) and other tools use as aliases.
 func TestOtherNames(t *testing.T) {
 	want := dryRun(t, strings.Fields("primes --samples 7 --warmup 3 --seed 1 --dry-run"))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/dev/tests"
 )
 
 // withinWork has the packages of internal/work that may import another one of it: c2c begins its threads as contend does, and a visit of
@@ -21,8 +23,7 @@ var withinWork = map[string][]string{
 // A package imports only what stands before it in the list of folders in CONTRIBUTING.md. cmd/gorun joins all of them. csrc stands on base.
 // .depguard.yml has the libraries that each package may import.
 func TestImports(t *testing.T) {
-	text, err := os.ReadFile("../../CONTRIBUTING.md")
-	require.NoError(t, err)
+	text := tests.Read(t, "../../CONTRIBUTING.md")
 	folders := []string{"cmd"}
 	for _, row := range regexp.MustCompile(`(?m)^    ([a-z]+) {2,}`).FindAllStringSubmatch(string(text), -1) {
 		folders = append(folders, row[1])

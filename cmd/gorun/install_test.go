@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -27,23 +26,19 @@ func TestLiveMakeInstall(t *testing.T) {
 		"bash-completion/completions/gorun": "# bash completion", "zsh/site-functions/_gorun": "#compdef gorun",
 		"fish/vendor_completions.d/gorun.fish": "# fish completion",
 	} {
-		text, err := os.ReadFile(filepath.Join(prefix, "share", name))
-		require.NoError(t, err)
+		text := tests.Read(t, filepath.Join(prefix, "share", name))
 		assert.Equal(t, begins, string(text[:len(begins)]), name)
 	}
-	command, err := os.ReadFile(filepath.Join(prefix, "share/man/man1/gorun-contend.1"))
-	require.NoError(t, err)
+	command := tests.Read(t, filepath.Join(prefix, "share/man/man1/gorun-contend.1"))
 	assert.Contains(t, string(command), `\fB--load\fP`, "a command's flags are on its page")
 	assert.Contains(t, string(command), "one-iteration", "and its topic is")
-	first, err := os.ReadFile(filepath.Join(prefix, "share/man/man1/gorun.1"))
-	require.NoError(t, err)
+	first := tests.Read(t, filepath.Join(prefix, "share/man/man1/gorun.1"))
 	forEach(newRoot(env{}), func(cmd *cobra.Command) {
 		if cmd.HasParent() && !cmd.Parent().HasParent() && cmd.Name() != "help" {
 			assert.Regexp(t, `gorun-`+cmd.Name()+`\\fP\([17]\)\n.*\n?`+regexp.QuoteMeta(cmd.Short[:12]), string(first))
 		}
 	})
-	pages, err := filepath.Glob(filepath.Join(prefix, "share/man/man*/*"))
-	require.NoError(t, err)
+	pages := tests.Glob(t, filepath.Join(prefix, "share/man/man*/*"))
 	for _, topic := range topicNames() {
 		assert.Contains(t, strings.Join(pages, "\n"), "/gorun-"+topic+".")
 	}

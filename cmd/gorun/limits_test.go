@@ -14,7 +14,6 @@ import (
 
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cgroup/cgrouptest"
-	"gorun/internal/kernel/linux"
 )
 
 // refused runs gorun after these words of a shell and returns its stderr. The exit code must be 1.
@@ -46,9 +45,7 @@ func join(group string) string { return "echo $$ > " + group + "/cgroup.procs;" 
 // A command that starts processes refuses to start more than the control group allows.
 func TestFewProcesses(t *testing.T) {
 	group := cgrouptest.Limited(t, "pids", 20)
-	cpus, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	cpu := strconv.Itoa(cpus.First())
+	cpu := strconv.Itoa(allowed(t).First())
 	for _, args := range [][]string{
 		{"pair", cpu, cpu, "1000"},
 		{"numa", "--mem", "float", "--cpu", "float,0", "--load", "0", "--buffer", "64KiB", "--numa-balancing", "keep"},

@@ -34,6 +34,14 @@ func two(t *testing.T) (a, b string, cpus []int) {
 	return strconv.Itoa(cpus[0]), strconv.Itoa(cpus[1]), cpus
 }
 
+// liveTest begins a test, which runs beside others: programs and loads mostly sleep.
+func liveTest(t *testing.T) (a, b string, cpus []int) {
+	t.Helper()
+	tests.Live(t)
+	t.Parallel()
+	return two(t)
+}
+
 // liveCommand is `gorun live`, with its state files in a directory of the test.
 func liveCommand(t *testing.T, state string, args ...string) *exec.Cmd {
 	t.Helper()
@@ -62,12 +70,10 @@ func runLive(t *testing.T, args ...string) (run result.Run, stderr string, err e
 // masksOf counts the threads of a process by their masks.
 func masksOf(t *testing.T, pid int) map[string]int {
 	t.Helper()
-	tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	tids, err := linux.TasksOf(pid)
 	require.NoError(t, err)
 	count := map[string]int{}
-	for _, task := range tasks {
-		tid, err := strconv.Atoi(task.Name())
-		require.NoError(t, err)
+	for _, tid := range tids {
 		if cpus, err := linux.GetAffinity(tid); err == nil {
 			count[cpus.String()]++
 		}
@@ -78,8 +84,7 @@ func masksOf(t *testing.T, pid int) map[string]int {
 // inherited is the only mask of a process that this one has started.
 func inherited(t *testing.T) func(pid int) bool {
 	t.Helper()
-	cpus, err := linux.GetAffinity(0)
-	require.NoError(t, err)
+	cpus := allowed(t)
 	return func(pid int) bool {
 		count := masksOf(t, pid)
 		return len(count) == 1 && count[cpus.String()] > 0
@@ -88,9 +93,7 @@ func inherited(t *testing.T) func(pid int) bool {
 
 // The figures of a load's lines, of an endpoint and of the process itself are judged, and everything is put back.
 func TestLiveServerJudged(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
-	a, b, _ := two(t)
+	a, b, _ := liveTest(t)
 	pid := strconv.Itoa(programtest.Start(t, "threads", "3").Process.Pid)
 	first := tests.CPUs(t, 2)[0]
 	shares := make([]string, first+1) // 1 but for the first CPU
@@ -128,9 +131,7 @@ func TestLiveServerJudged(t *testing.T) {
 
 // An endpoint gives rates and gauges; a quantile alone is refused.
 func TestLiveServerEndpoint(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
-	a, b, _ := two(t)
+	a, b, _ := liveTest(t)
 	address := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
 	pid := strconv.Itoa(programtest.Start(t, "serve", address).Process.Pid)
 	url := "http://" + address + "/metrics"
@@ -171,9 +172,7 @@ func TestLiveServerEndpoint(t *testing.T) {
 
 // A load can run once in each block. An endpoint that writes its counter rarely needs longer blocks, and is refused with shorter ones.
 func TestLiveServerBlocks(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
-	a, b, _ := two(t)
+	a, b, _ := liveTest(t)
 	address := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
 	pid := strconv.Itoa(programtest.Start(t, "serve", address).Process.Pid)
 	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--better", "higher", "--washout", "10ms", "--samples", "2"}
@@ -200,9 +199,7 @@ func TestLiveServerBlocks(t *testing.T) {
 
 // What ends a run: the load, the program, and --abort-if. Each says so, and everything is put back.
 func TestLiveServerEnds(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
-	a, b, _ := two(t)
+	a, b, _ := liveTest(t)
 	for name, c := range map[string]struct {
 		load  func(pid string) string
 		args  []string
@@ -240,9 +237,7 @@ func TestLiveServerEnds(t *testing.T) {
 
 // A load that runs elsewhere belongs to the samples as long as one of its threads runs. The program itself is none.
 func TestLiveServerWithLoadElsewhere(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
-	a, b, _ := two(t)
+	a, b, _ := liveTest(t)
 	pid := strconv.Itoa(programtest.Start(t, "threads", "3").Process.Pid)
 	elsewhere := strconv.Itoa(programtest.Start(t, "headless", "1").Process.Pid)
 	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--metric", "rate", "--better", "higher", "--block", "50ms", "--washout", "10ms", "--samples", "1"}
@@ -344,9 +339,7 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 
 // A gorun that a signal stops does not leave the program switched: its guardian puts it back, and the block is invalid.
 func TestLiveServerStopped(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
-	a, b, cpus := two(t)
+	a, b, cpus := liveTest(t)
 	pid := programtest.Start(t, "churn", "20").Process.Pid
 	was := inherited(t)
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
@@ -397,9 +390,7 @@ func TestLiveServerStopped(t *testing.T) {
 
 // What a sample measures is that of the whole run, also where it is continued: what was asked is compared, and what a pilot found holds.
 func TestLiveServerResumed(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
-	a, b, _ := two(t)
+	a, b, _ := liveTest(t)
 	address := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
 	pid := strconv.Itoa(programtest.Start(t, "serve", address).Process.Pid)
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
@@ -428,10 +419,8 @@ func TestLiveServerResumed(t *testing.T) {
 
 // A server in a control group that is restarted costs a block, and not the run.
 func TestLiveServerRestarted(t *testing.T) {
-	tests.Live(t)
-	t.Parallel() // programs and loads mostly sleep
+	a, b, _ := liveTest(t)
 	tests.Root(t)
-	a, b, _ := two(t)
 	dir := programtest.Group(t)
 	join := func(pid int) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0))
@@ -458,8 +447,7 @@ func TestLiveServerRestarted(t *testing.T) {
 	join(second.Process.Pid)
 	require.NoError(t, tests.Receive(t, "end", over), out.String())
 	assert.Contains(t, out.String(), "20 rounds · 60 samples")
-	text, err := os.ReadFile(journal)
-	require.NoError(t, err)
+	text := tests.Read(t, journal)
 	assert.Contains(t, string(text), `"control group `+dir+`: it has ended"`)
 	assert.True(t, inherited(t)(second.Process.Pid))
 }

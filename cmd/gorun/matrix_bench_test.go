@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/files/input"
 	"gorun/internal/files/jsonl"
 	"gorun/internal/judge/matrix"
@@ -41,8 +42,7 @@ func BenchmarkLongJournal(b *testing.B) {
 		memory = append(memory, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024)
 
 		begun = time.Now()
-		text, err := os.ReadFile(path)
-		require.NoError(b, err)
+		text := tests.Read(b, path)
 		for line := range bytes.Lines(text) {
 			var any map[string]any
 			require.NoError(b, json.Unmarshal(line, &any))

@@ -72,7 +72,15 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 
 	assert.EqualValues(t, 4*20000, series(text, "gorun_numbers_tested_total"))
 	assert.EqualValues(t, 4*2262, series(text, "gorun_primes_found_total"))
+	assert.EqualValues(t, 4*30, series(text, "gorun_workers_started_total"))
 	assert.EqualValues(t, 4*30, series(text, "gorun_workers_finished_total"))
+	workers := 0.0
+	for _, ended := range regexp.MustCompile(`gorun_cpu_workers_total{cpu="[0-9]+"} ([0-9]+)`).FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(ended[1], 64)
+		require.NoError(t, err)
+		workers += n
+	}
+	assert.EqualValues(t, 4*30, workers, "each ended on a CPU")
 	assert.EqualValues(t, 4*30, series(text, "gorun_worker_duration_seconds_count"))
 	assert.EqualValues(t, 4, series(text, "gorun_samples_planned"))
 	assert.Contains(t, text, `gorun_run_info{dispatch="goroutine",experiment="primes"`)
@@ -113,8 +121,7 @@ func TestMetricsWrite(t *testing.T) {
 		require.Zero(t, o.code, o.stderr)
 		var paths string
 		for _, name := range files {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			require.NoError(t, err)
+			text := tests.Read(t, filepath.Join(dir, name))
 			assert.Equal(t, want[name], string(text))
 			paths += filepath.Join(dir, name) + "\n"
 		}
@@ -128,8 +135,7 @@ func TestMetricsWrite(t *testing.T) {
 	assert.Equal(t, "gorun: error: --write "+dir+": "+rules+" exists, with another content\n"+
 		"gorun: hint: name another directory, or move the file away\n", o.stderr)
 	assert.NoFileExists(t, filepath.Join(dir, "grafana-dashboard.json"), "nothing is written but all")
-	text, err := os.ReadFile(rules)
-	require.NoError(t, err)
+	text := tests.Read(t, rules)
 	assert.Equal(t, "mine", string(text))
 
 	for args, want := range map[string]string{

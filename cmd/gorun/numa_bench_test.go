@@ -11,7 +11,6 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/base/bytesize"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/work/numa"
 )
 
@@ -22,9 +21,7 @@ func BenchmarkNuma(b *testing.B) {
 	const runNS = 100e6
 	const source, kernel = "../../internal/work/numa/testdata/rival.c", "../../csrc/probe.c"
 	gorun, path := built(b), compiled(b, source, kernel)
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(b, err)
-	cpu := strconv.Itoa(allowed.Last())
+	cpu := strconv.Itoa(allowed(b).Last())
 	measure := func(b *testing.B, access string, bytes, accesses int, pages, first string) (probe, plain float64) {
 		cmd := exec.CommandContext(b.Context(), path, access, strconv.Itoa(bytes), strconv.Itoa(accesses), pages, cpu, first)
 		out, err := cmd.Output()

@@ -75,8 +75,7 @@ func TestResumeKeepsTheChosenCPU(t *testing.T) {
 	chosen := fmt.Sprintf("one-cpu is CPU %d: fewest interrupts since boot", cpus[1])
 	require.Equal(t, chosen, first.Cells[1].Chosen)
 
-	recorded, err := os.ReadFile(journal)
-	require.NoError(t, err)
+	recorded := tests.Read(t, journal)
 	begin := strings.SplitAfter(string(recorded), "\n")[:3] // the header, and two of six samples
 	require.NoError(t, os.WriteFile(journal, []byte(strings.Join(begin, "")), 0o600))
 	again := run(10, 1e9)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/dev/tests"
-	"gorun/internal/kernel/cpuset"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/kernel/linux/linuxtest"
 )
 
@@ -50,13 +49,10 @@ func newBench(t *testing.T) *bench {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	binary, err := os.ReadFile(self)
-	require.NoError(t, err)
+	binary := tests.Read(t, self)
 	require.NoError(t, os.WriteFile(b.gorun, binary, 0o755))
 	require.NoError(t, os.Symlink("gorun", b.without))
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	b.cpu = cpuset.Of(allowed.First()).String()
+	b.cpu = strconv.Itoa(allowed(t).First())
 	out, err := exec.Command(b.gorun, "matrix", "primes", "--limit", "2000", "--workers=1,2", "--samples=2", "--warmup=0", "--out",
 		b.run).CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/kernel/linux"
+	"gorun/internal/dev/tests"
 	"gorun/internal/work/pair"
 )
 
@@ -23,12 +23,8 @@ func pairOf(b *testing.B, gorun string, cpus [2]string) (v pair.Figures) {
 
 // onTwoCPUs returns two pairs of CPUs: the first CPU twice, and the first two CPUs.
 func onTwoCPUs(b *testing.B) (same, apart [2]string) {
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(b, err)
-	if allowed.Len() < 2 {
-		b.Skip("there is one CPU")
-	}
-	first, second := strconv.Itoa(allowed.List()[0]), strconv.Itoa(allowed.List()[1])
+	cpus := tests.CPUs(b, 2)
+	first, second := strconv.Itoa(cpus[0]), strconv.Itoa(cpus[1])
 	return [2]string{first, first}, [2]string{first, second}
 }
 

@@ -61,8 +61,7 @@ func TestPrometheusFilesNameWhatExists(t *testing.T) {
 }
 
 func readPrometheusFile(t *testing.T, name string) string {
-	text, err := os.ReadFile(filepath.Join(prometheusDir, name))
-	require.NoError(t, err)
+	text := tests.Read(t, filepath.Join(prometheusDir, name))
 	return string(text)
 }
 
@@ -96,8 +95,7 @@ func needPrometheus(t *testing.T, programs ...string) {
 
 func TestPromtool(t *testing.T) {
 	needPrometheus(t, "promtool")
-	scrape, err := os.ReadFile("../../testdata/golden/metrics/run.prom")
-	require.NoError(t, err)
+	scrape := tests.Read(t, "../../testdata/golden/metrics/run.prom")
 	dir := t.TempDir()
 	require.Zero(t, dryRun(t, []string{"metrics", "--write", dir}).code)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules_test.yml"), []byte(readPrometheusFile(t, "rules_test.yml")), 0o644))

@@ -95,8 +95,7 @@ func (c *clone) change(text string) {
 
 // journals returns the names of the journals.
 func (c *clone) journals() (names []string) {
-	paths, err := filepath.Glob(filepath.Join(c.dir, "*.jsonl"))
-	require.NoError(c, err)
+	paths := tests.Glob(c, filepath.Join(c.dir, "*.jsonl"))
 	for _, path := range paths {
 		names = append(names, filepath.Base(path))
 	}
@@ -160,15 +159,13 @@ func TestLiveMatrixAcrossCommits(t *testing.T) {
 	table, _, _ := strings.Cut(stdout, "\nWarnings:")
 	assert.Contains(t, again, table, "the run is complete, and is shown again")
 	require.Equal(t, []string{name}, c.journals())
-	before, err := os.ReadFile(filepath.Join(c.dir, name))
-	require.NoError(t, err)
+	before := tests.Read(t, filepath.Join(c.dir, name))
 
 	c.change("-dirty")
 	c.run("make", "matrix", cells)
 	names := c.journals()
 	require.Len(t, names, 2)
-	after, err := os.ReadFile(filepath.Join(c.dir, name))
-	require.NoError(t, err)
+	after := tests.Read(t, filepath.Join(c.dir, name))
 	assert.Equal(t, string(before), string(after), "the earlier run is whole")
 	other := names[(slices.Index(names, name)+1)%2]
 	assert.True(t, strings.HasSuffix(c.journal(other).Tool.Commit, "+modified"))

@@ -147,8 +147,7 @@ func claimsHyperfine(t *testing.T, dir, command string) (bool, float64) {
 		command, command)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	text, err := os.ReadFile(export)
-	require.NoError(t, err)
+	text := tests.Read(t, export)
 	var doc struct{ Results []struct{ Times []float64 } }
 	require.NoError(t, json.Unmarshal(text, &doc))
 	require.Len(t, doc.Results, 2)

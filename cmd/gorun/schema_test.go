@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/record/result"
 )
 
@@ -62,8 +63,7 @@ func conform(text string) error {
 // The JSON of recorded runs of every command conforms to the schema, as a journal and as the output that is made of it. That of
 // this machine's runs, plans and comparisons does so in scripts: see jq.
 func TestRecordedRunsAreAsTheSchemaSays(t *testing.T) {
-	recorded, err := filepath.Glob("../../testdata/runs/*.txtar")
-	require.NoError(t, err)
+	recorded := tests.Glob(t, "../../testdata/runs/*.txtar")
 	require.NotEmpty(t, recorded)
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
 	for _, path := range recorded {

@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strconv"
@@ -20,94 +20,23 @@ import (
 
 	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
-	"gorun/internal/stats"
 )
 
-// scrape reads the metrics. It returns an error if the scrape was refused or ctx ended.
-func scrape(ctx context.Context, metrics string) error {
+// scrape reads the metrics in the middle of a sample, as a server does that asks once a second. It ends when ctx does.
+func scrape(ctx context.Context, metrics string) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(500 * time.Millisecond):
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, metrics, nil)
 	if err != nil {
-		return err
+		return
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
+	if response, err := http.DefaultClient.Do(request); err == nil {
+		_, _ = io.Copy(io.Discard, response.Body)
+		response.Body.Close()
 	}
-	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return errors.New(response.Status)
-	}
-	return nil
-}
-
-// compared is the verdict by one of a run's times, and that of its control.
-type compared struct {
-	by               string
-	verdict, control stats.Verdict
-}
-
-// interleaved compares samples of a run while do disturbs it with samples without do, in random order, round by round. The
-// control compares the latter among themselves. All samples are of one process, so that its start and the addresses of its
-// pages are the same, and each takes about this many seconds. Wall time decides; CPU time depends less on other programs. do
-// ends when its context does.
-func interleaved(
-	t testing.TB, rounds int, margin, seconds float64, do func(ctx context.Context, metrics string),
-) []compared {
-	next := sampling(t, limitOf(t, seconds))
-	measure := func(done bool) result.Sample {
-		ctx, cancel := context.WithCancel(t.Context())
-		var doing sync.WaitGroup
-		defer doing.Wait()
-		defer cancel()
-		return next(func(metrics string) {
-			if done {
-				doing.Go(func() { do(ctx, metrics) })
-			}
-		})
-	}
-	for range 3 {
-		measure(false) // caches, pages and clocks settle
-	}
-	times := []struct {
-		by    string
-		time  func(result.Sample) float64
-		judge *stats.Judge
-	}{
-		{by: "wall time", time: func(s result.Sample) float64 { return s.Seconds }},
-		{by: "CPU time", time: result.Sample.CPUSeconds},
-	}
-	seed := uint64(time.Now().UnixNano())
-	for i := range times {
-		var err error
-		times[i].judge, err = stats.NewJudge(stats.Design{
-			Seed: seed, Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin, Until: stats.Until{Rounds: rounds},
-		})
-		require.NoError(t, err)
-	}
-	for !times[0].judge.Done() {
-		round := times[0].judge.Next() // both times have the same schedule
-		var samples []result.Sample
-		for _, block := range round {
-			for _, cell := range block {
-				samples = append(samples, measure(cell == 1))
-			}
-		}
-		for _, by := range times {
-			seconds := make([]float64, len(samples))
-			for i, sample := range samples {
-				seconds[i] = by.time(sample)
-			}
-			require.NoError(t, by.judge.Add(round, seconds))
-		}
-	}
-	var all []compared
-	for _, by := range times {
-		all = append(all, compared{by.by, by.judge.Verdicts(0)[1], by.judge.ControlVerdict()})
-	}
-	return all
 }
 
 // primesRun runs a fixed amount of work on all CPUs.
@@ -119,13 +48,10 @@ func primesRun(limit, samples int) []string {
 }
 
 // limitOf returns the limit with which such a run takes about this many seconds here. The time grows with its square.
-func limitOf(t testing.TB, seconds float64) int {
-	const guess, samples = 100_000, 9
-	var took []float64
-	for _, sample := range runOf(t, primesRun(guess, samples)...).Samples {
-		took = append(took, sample.Seconds)
-	}
-	return int(guess * math.Sqrt(seconds/middle(took)))
+func limitOf(t testing.TB, seconds float64, args func(limit, samples int) []string) int {
+	const guess, samples = 20_000, 9
+	run := runOf(t, args(guess, samples)...)
+	return int(guess * math.Sqrt(seconds/run.Summary.Seconds.Median))
 }
 
 // sampling starts a run that serves its metrics and takes samples until the test ends. It writes each sample to a pipe. next
@@ -165,20 +91,36 @@ func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) re
 	}
 }
 
-// BenchmarkMetrics compares samples of a run that serves its metrics while clients scrape them with samples without scrapes, in
-// b.N rounds: a client asks once a second, as a server does. A run counts the same things whether it serves metrics or not; only
-// the scrapes cost time. It reports the ratios of the times of samples of about a second with and without the client.
+// BenchmarkMetrics compares samples of about a second of a run that serves its metrics: those that a client scrapes, and those that it
+// leaves alone, in random order in each of b.N rounds. All are of one process, so that its start and the addresses of its pages are the
+// same. A run counts the same things whether it serves metrics or not; only the scrapes cost time.
 func BenchmarkMetrics(b *testing.B) {
-	for _, c := range interleaved(b, b.N, 0.005, 1, func(ctx context.Context, metrics string) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(500 * time.Millisecond):
-			_ = scrape(ctx, metrics)
+	next := sampling(b, limitOf(b, 1, primesRun))
+	for range 3 {
+		next(func(string) {}) // caches, pages and clocks settle
+	}
+	var wall, cpu [2][]float64 // alone, scraped
+	for range b.N {
+		for _, scraped := range rand.Perm(2) {
+			ctx, cancel := context.WithCancel(b.Context())
+			var client sync.WaitGroup
+			s := next(func(metrics string) {
+				if scraped == 1 {
+					client.Go(func() { scrape(ctx, metrics) })
+				}
+			})
+			cancel()
+			client.Wait()
+			wall[scraped], cpu[scraped] = append(wall[scraped], s.Seconds), append(cpu[scraped], s.CPUSeconds())
 		}
-	}) {
-		b.Logf("metrics on ÷ off, by %s: %s; off ÷ off: %s", c.by, c.verdict, c.control)
-		unit := strings.ReplaceAll(c.by, " ", "-") + "-on/off"
-		b.ReportMetric(c.verdict.Typical.Ratio, unit)
+	}
+	for by, seconds := range map[string][2][]float64{"wall-time": wall, "CPU-time": cpu} {
+		var ratios []float64
+		for i, alone := range seconds[0] {
+			ratios = append(ratios, seconds[1][i]/alone)
+		}
+		b.ReportMetric(middle(ratios), by+"-on/off")
+		b.ReportMetric(ratios[len(ratios)*3/4]-ratios[len(ratios)/4], by+"-spread")
 	}
 	b.ReportMetric(0, "ns/op")
 }

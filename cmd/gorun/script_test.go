@@ -17,7 +17,6 @@ import (
 
 	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/kernel/linux/linuxtest"
 	"gorun/internal/place/subject/programtest"
 )
@@ -73,10 +72,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed, err := linux.GetAffinity(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	allowed := allowed(t)
 	return testscript.Params{
 		Dir:           dir,
 		UpdateScripts: *update,

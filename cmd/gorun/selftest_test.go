@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/dev/tests"
-	"gorun/internal/kernel/linux"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/stats"
@@ -29,10 +28,10 @@ var (
 // 5% are allowed by design, and 5 or more of 40 occur in 5% of such tests. No run with 2% more real work is called faster.
 func TestSelftest(t *testing.T) {
 	tests.Target(t, "selftest")
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	list := allowed.String()
-	limit := selftestLimit(t)
+	list := allowed(t).String()
+	limit := limitOf(t, 0.025, func(limit, samples int) []string {
+		return []string{"primes", "--method", "modulo", "--limit", strconv.Itoa(limit), "--samples", strconv.Itoa(samples)}
+	})
 	t.Logf("limit %d", limit)
 	work := []string{"matrix", "primes", "--method", "modulo"} // all of its time is in the trials
 
@@ -71,17 +70,6 @@ func TestSelftest(t *testing.T) {
 	}
 	t.Logf("%d of %d matrices of equal cells claim a difference; 2%% more work was found in %d of %d runs by wall time, "+
 		"in %d by CPU time", wrong, *selftestEqual, found, *selftestSlower, byCPU)
-}
-
-// selftestLimit returns the limit with which a sample takes about 25 ms here.
-func selftestLimit(t *testing.T) int {
-	const guess = 20_000
-	run := runOf(t, "primes", "--method", "modulo", "--limit", strconv.Itoa(guess), "--samples", "9")
-	limit := guess
-	for seconds := run.Summary.Seconds.Median; seconds > 0.025 && limit > 1000; seconds /= 1.21 {
-		limit = limit * 10 / 11 // the time grows with its square
-	}
-	return limit
 }
 
 // runOf runs gorun, and returns the run.

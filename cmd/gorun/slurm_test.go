@@ -262,8 +262,7 @@ func (s *slurm) visitor(node string) int {
 
 // files returns the files of a node's visits whose names end so; of all nodes: "*".
 func (s *slurm) files(node, end string) []string {
-	files, err := filepath.Glob(filepath.Join(s.visits, node, "*", "*"+end))
-	require.NoError(s.t, err)
+	files := tests.Glob(s.t, filepath.Join(s.visits, node, "*", "*"+end))
 	return files
 }
 
@@ -369,11 +368,9 @@ func TestSlurmSlowNode(t *testing.T) {
 // wrong writes a wrong result into the last visit of a node: what a node says of itself drains it.
 func (s *slurm) wrong(visits, node string) {
 	s.t.Helper()
-	files, err := filepath.Glob(filepath.Join(visits, node, "*", "*"))
-	require.NoError(s.t, err)
+	files := tests.Glob(s.t, filepath.Join(visits, node, "*", "*"))
 	last := slices.Max(files)
-	text, err := os.ReadFile(last)
-	require.NoError(s.t, err)
+	text := tests.Read(s.t, last)
 	require.NoError(s.t, os.WriteFile(last, append(text, `{"missing":{"name":"latency","reason":"wrong","wrong":["a wrong result"]}}`+"\n"...), 0o600))
 }
 

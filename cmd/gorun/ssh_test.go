@@ -38,8 +38,7 @@ func TestLiveFleetSSH(t *testing.T) {
 	}
 	keys := ""
 	for key, limit := range map[string]string{"user": "unlimited", "full": "8"} { // 8 KiB, or 4
-		public, err := os.ReadFile(at(key + ".pub"))
-		require.NoError(t, err)
+		public := tests.Read(t, at(key+".pub"))
 		keys += fmt.Sprintf(`command="export TMPDIR=%s; ulimit -f %s; eval \"$SSH_ORIGINAL_COMMAND\"" %s`, tmp, limit, public)
 	}
 	write("authorized_keys", keys)
@@ -83,11 +82,9 @@ func TestLiveFleetSSH(t *testing.T) {
 	}{
 		"localhost": {1, ""}, "127.0.0.1": {1, ""}, "down": {0, "Connection refused"}, "full": {0, "(?i)file (size limit exceeded|too large)"},
 	} {
-		log, err := os.ReadFile(at("visits/" + node + ".log"))
-		require.NoError(t, err)
+		log := tests.Read(t, at("visits/"+node+".log"))
 		assert.Regexp(t, want.log, string(log))
-		files, err := filepath.Glob(at("visits/" + node + "/*/*.jsonl"))
-		require.NoError(t, err)
+		files := tests.Glob(t, at("visits/"+node+"/*/*.jsonl"))
 		assert.Len(t, files, want.visits, "%s: %s", node, log)
 	}
 	left, err := os.ReadDir(tmp)

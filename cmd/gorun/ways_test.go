@@ -100,8 +100,7 @@ func goProgram(t *testing.T, lines string) string {
 	dir := t.TempDir()
 	version, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "golang.org/x/sys").Output()
 	require.NoError(t, err)
-	sums, err := os.ReadFile("../../go.sum")
-	require.NoError(t, err)
+	sums := tests.Read(t, "../../go.sum")
 	var imports strings.Builder
 	named := regexp.MustCompile(`(?m)^// .*Imports: (.*)$`).FindStringSubmatch(lines)
 	require.NotNil(t, named)

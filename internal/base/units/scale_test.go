@@ -56,30 +56,6 @@ func TestScaleOf(t *testing.T) {
 	assert.InEpsilon(t, 29440, ScaleOf([]float64{29.44, 0.00297}).In(29.44), 1e-9)
 }
 
-func TestDuration(t *testing.T) {
-	for _, c := range []struct {
-		seconds float64
-		want    string
-	}{
-		{0, "0.0 s"},
-		{4.12, "4.1 s"},
-		{9.96, "10 s"},
-		{60, "1 min"},
-		{103.2, "1 min 43 s"},
-		{3600, "1 h"},
-		{7384, "2 h 3 min"},
-		{1e300, "596523 h 14 min"},
-	} {
-		assert.Equal(t, c.want, Duration(c.seconds))
-	}
-}
-
-func TestShare(t *testing.T) {
-	for x, want := range map[float64]string{0.02: "2%", 0.07: "7%", 0.005: "0.5%", 0.12345: "12.35%"} {
-		assert.Equal(t, want, Share(x))
-	}
-}
-
 func TestWholeUnit(t *testing.T) {
 	for _, c := range []struct {
 		times []float64
@@ -121,6 +97,18 @@ func TestScales(t *testing.T) {
 		{Count(12.5), "12.5"},
 		{Count(1e18), "1000000000000000000"},
 		{Percent(0.98765), "98.8 %"},
+		{Share(0.02), "2%"},
+		{Share(0.07), "7%"},
+		{Share(0.005), "0.5%"},
+		{Share(0.12345), "12.35%"},
+		{Duration(0), "0.0 s"},
+		{Duration(4.12), "4.1 s"},
+		{Duration(9.96), "10 s"},
+		{Duration(60), "1 min"},
+		{Duration(103.2), "1 min 43 s"},
+		{Duration(3600), "1 h"},
+		{Duration(7384), "2 h 3 min"},
+		{Duration(1e300), "596523 h 14 min"},
 		{Ratio(1.005), "1.00"},
 	} {
 		assert.Equal(t, c.want, c.got)

@@ -34,8 +34,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 // only returns the path of the only file of a pattern.
 func only(t *testing.T, pattern string) string {
 	t.Helper()
-	paths, err := filepath.Glob(pattern)
-	require.NoError(t, err)
+	paths := tests.Glob(t, pattern)
 	require.Len(t, paths, 1, pattern)
 	return paths[0]
 }
@@ -51,16 +50,13 @@ func TestDist(t *testing.T) {
 		dirs[i] = filepath.Join(t.TempDir(), "dist")
 		run(t, clone, "go", "run", "./internal/dev/dist", dirs[i])
 	}
-	first, err := os.ReadFile(filepath.Join(dirs[0], checksums))
-	require.NoError(t, err)
-	second, err := os.ReadFile(filepath.Join(dirs[1], checksums))
-	require.NoError(t, err)
+	first := tests.Read(t, filepath.Join(dirs[0], checksums))
+	second := tests.Read(t, filepath.Join(dirs[1], checksums))
 	assert.Equal(t, string(first), string(second), "two builds of one commit")
 	run(t, dirs[0], "sha256sum", "--quiet", "--check", checksums)
 
 	t.Run("components", func(t *testing.T) {
-		text, err := os.ReadFile(only(t, dirs[0]+"/*.cdx.json"))
-		require.NoError(t, err)
+		text := tests.Read(t, only(t, dirs[0]+"/*.cdx.json"))
 		var bom struct {
 			BOMFormat  string
 			Components []struct{ Name string }
@@ -92,8 +88,7 @@ func TestDist(t *testing.T) {
 		run(t, dir, "tar", "xzf", only(t, dirs[0]+"/*-arm64.tar.gz"), "--strip-components=1")
 		assert.Contains(t, run(t, dir, "qemu-aarch64-static", "./gorun", "version"), "linux/arm64\n")
 		assert.Regexp(t, counted, run(t, dir, "qemu-aarch64-static", "./gorun", "primes", "--limit", "10000", "--workers", "4", "--samples", "1"))
-		licences, err := os.ReadFile(filepath.Join(dir, "THIRD-PARTY-LICENSES"))
-		require.NoError(t, err)
+		licences := tests.Read(t, filepath.Join(dir, "THIRD-PARTY-LICENSES"))
 		for _, module := range []string{"github.com/spf13/cobra", "github.com/prometheus/client_golang", "Go go1."} {
 			assert.Contains(t, string(licences), "== "+module)
 		}
@@ -154,8 +149,7 @@ func runImage(t *testing.T, path string) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.Less(t, info.Size(), int64(20<<20))
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := tests.Read(t, path)
 	blobs := map[string][]byte{}
 	for r := tar.NewReader(bytes.NewReader(text)); ; {
 		h, err := r.Next()

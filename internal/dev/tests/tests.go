@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -114,6 +115,26 @@ func Tools(t testing.TB, names ...string) {
 			t.Skipf("needs the program %s", name)
 		}
 	}
+}
+
+// Read returns what a file holds.
+func Read(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Glob returns the paths that a pattern matches.
+func Glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }
 
 // Await waits until a condition is true. It calls is on the goroutine of the test, so that is may end the test.

@@ -40,8 +40,7 @@ func text(s string) func(io.Writer) error {
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
+	b := tests.Read(t, path)
 	return string(b)
 }
 
@@ -204,8 +203,7 @@ func (to target) observe(t *testing.T, name string, write func(path string) erro
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		seen += map[bool]string{true: ": ", false: ", "}[hint.IsUsage(err)] + errno.Error()
 	}
-	left, err := filepath.Glob(filepath.Join(dir, ".*"))
-	require.NoError(t, err)
+	left := tests.Glob(t, filepath.Join(dir, ".*"))
 	require.Empty(t, left, "nothing of what was tried is left")
 	return seen
 }

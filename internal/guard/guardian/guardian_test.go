@@ -85,8 +85,7 @@ func sysctl(t *testing.T, value string) (path string) {
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := tests.Read(t, path)
 	return strings.TrimSpace(string(text))
 }
 

@@ -100,6 +100,15 @@ func refuse(t *testing.T, errno syscall.Errno, r refused) {
 	}
 }
 
+// touched touches an area, and returns how many of its pages are on each node.
+func touched(t *testing.T, a *Area) map[int]int {
+	t.Helper()
+	require.NoError(t, a.Touch())
+	nodes, err := a.Nodes()
+	require.NoError(t, err)
+	return nodes
+}
+
 // mappingOf returns the lines of smaps for exactly the area's pages.
 func mappingOf(t *testing.T, a *Area) string {
 	t.Helper()
@@ -185,9 +194,7 @@ func TestAreaNodesBeforeAndAfterTouch(t *testing.T) {
 	nodes, err = a.Nodes()
 	require.NoError(t, err)
 	assert.Equal(t, pages-1, nodes[-1])
-	require.NoError(t, a.Touch())
-	nodes, err = a.Nodes()
-	require.NoError(t, err)
+	nodes = touched(t, a)
 	assert.NotContains(t, nodes, -1)
 	sum := 0
 	for node, n := range nodes {
@@ -208,10 +215,7 @@ func TestAreaIsOnItsNode(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, MempolicyBind, mode)
 			assert.Equal(t, cpuset.Of(node), nodes)
-			require.NoError(t, a.Touch())
-			is, err := a.Nodes()
-			require.NoError(t, err)
-			assert.Equal(t, map[int]int{node: size / pageSize}, is)
+			assert.Equal(t, map[int]int{node: size / pageSize}, touched(t, a))
 			for i := 0; i < size; i += pageSize {
 				got, err := PageNode(unsafe.Pointer(&a.Bytes()[i+pageSize-1]))
 				require.NoError(t, err)

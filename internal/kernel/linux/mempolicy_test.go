@@ -123,18 +123,13 @@ func TestMempolicyPlacesMemory(t *testing.T) {
 			floats := newArea(t, AreaOptions{Bytes: 8 * pageSize, Node: -1})
 			bound := newArea(t, AreaOptions{Bytes: 8 * pageSize, Node: nodes.First()})
 			for a, want := range map[*Area]int{floats: node, bound: nodes.First()} {
-				require.NoError(t, a.Touch())
-				is, err := a.Nodes()
-				require.NoError(t, err)
-				assert.Equal(t, map[int]int{want: 8}, is)
+				assert.Equal(t, map[int]int{want: 8}, touched(t, a))
 			}
 		}
 	}
 	require.NoError(t, SetMempolicy(MempolicyInterleave, nodes))
 	a := newArea(t, AreaOptions{Bytes: 16 * nodes.Len() * pageSize, Node: -1})
-	require.NoError(t, a.Touch())
-	is, err := a.Nodes()
-	require.NoError(t, err)
+	is := touched(t, a)
 	for node := range nodes.All() {
 		assert.Equal(t, 16, is[node], "node %d", node)
 	}
@@ -168,10 +163,7 @@ func TestHomeNode(t *testing.T) {
 		a := newArea(t, AreaOptions{Bytes: 8 * pageSize, Node: -1})
 		require.NoError(t, a.SetPolicy(MempolicyPreferredMany, nodes))
 		require.NoError(t, a.SetHomeNode(home))
-		require.NoError(t, a.Touch())
-		is, err := a.Nodes()
-		require.NoError(t, err)
-		assert.Equal(t, map[int]int{home: 8}, is)
+		assert.Equal(t, map[int]int{home: 8}, touched(t, a))
 	}
 
 	a := newArea(t, AreaOptions{Bytes: 1, Node: -1})
@@ -190,6 +182,8 @@ func TestMempolicyProbes(t *testing.T) {
 	memoryNodes(t)
 	preferredMany := func() error { return HaveMempolicy(MempolicyPreferredMany) }
 	allowed := func() error { _, err := MemsAllowed(); return err }
+	get := func() error { _, _, err := GetMempolicy(); return err }
+	set := func() error { return SetMempolicy(MempolicyLocal, cpuset.Set{}) }
 	anyGet := refused{unix.SYS_GET_MEMPOLICY, -1, 0}
 	anyHome := refused{unix.SYS_SET_MEMPOLICY_HOME_NODE, -1, 0}
 	for name, test := range map[string]struct {
@@ -202,6 +196,8 @@ func TestMempolicyProbes(t *testing.T) {
 		"policy, seccomp":        {preferredMany, unix.EPERM, refused{unix.SYS_MBIND, -1, 0}, fs.ErrPermission},
 		"policy, no NUMA":        {preferredMany, unix.ENOSYS, anyGet, errors.ErrUnsupported},
 		"nodes, no NUMA":         {allowed, unix.ENOSYS, anyGet, errors.ErrUnsupported},
+		"read, seccomp":          {get, unix.EPERM, anyGet, fs.ErrPermission},
+		"set, seccomp":           {set, unix.EPERM, refused{unix.SYS_SET_MEMPOLICY, -1, 0}, fs.ErrPermission},
 		"home node, before 5.17": {HaveHomeNode, unix.ENOSYS, anyHome, errors.ErrUnsupported},
 		"home node, seccomp":     {HaveHomeNode, unix.EPERM, anyHome, fs.ErrPermission},
 	} {
@@ -211,23 +207,11 @@ func TestMempolicyProbes(t *testing.T) {
 			require.ErrorIs(t, err, test.want)
 			if test.errno == unix.EPERM {
 				assert.NotErrorIs(t, err, errors.ErrUnsupported)
-				assert.NotEmpty(t, hint.Of(err))
+				assert.Contains(t, hint.Of(err), "--cap-add SYS_NICE")
 			}
 		})
 	}
 	assert.ErrorContains(t, HaveMempolicy(6), "no memory policy 6")
-}
-
-func TestMempolicyUnderASeccompProfile(t *testing.T) {
-	runtime.LockOSThread()
-	refuse(t, unix.EPERM, refused{unix.SYS_SET_MEMPOLICY, -1, 0})
-	refuse(t, unix.EPERM, refused{unix.SYS_GET_MEMPOLICY, -1, 0})
-	err := SetMempolicy(MempolicyLocal, cpuset.Set{})
-	require.ErrorIs(t, err, fs.ErrPermission)
-	assert.EqualError(t, err, "set the thread's memory policy to local: operation not permitted")
-	assert.Contains(t, hint.Of(err), "--cap-add SYS_NICE")
-	_, _, err = GetMempolicy()
-	assert.ErrorIs(t, err, fs.ErrPermission)
 }
 
 // A kernel that supports more nodes than a small mask holds refuses it, and the call is repeated with a larger one.

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"gorun/internal/base/hint"
 )
 
 // withoutPrivilege drops the effective capabilities of the test's thread, and skips the test if RLIMIT_NICE or
@@ -68,28 +70,17 @@ func TestSetNiceRefusals(t *testing.T) {
 	assert.ErrorIs(t, err, unix.ESRCH)
 }
 
-func TestNiceWithoutPrivilegeSaysWhatIsMissing(t *testing.T) {
+func TestWithoutPrivilegeSaysWhatIsMissing(t *testing.T) {
 	withoutPrivilege(t)
-	err := SetNice(0, -5)
-	require.ErrorIs(t, err, fs.ErrPermission)
-	var refusal *Error
-	require.ErrorAs(t, err, &refusal)
-	assert.Contains(t, refusal.Hint(), "nice -5 needs CAP_SYS_NICE or RLIMIT_NICE >= 25 (ulimit -e 25)")
-}
-
-func TestSchedWithoutPrivilegeSaysWhatIsMissing(t *testing.T) {
-	withoutPrivilege(t)
-	err := SetSched(0, Sched{SchedFIFO, 7})
-	require.ErrorIs(t, err, fs.ErrPermission)
-	var refusal *Error
-	require.ErrorAs(t, err, &refusal)
-	assert.Contains(t, refusal.Hint(), "fifo:7 needs CAP_SYS_NICE or RLIMIT_RTPRIO >= 7 (ulimit -r 7)")
-
+	refused := func(err error, says string) {
+		t.Helper()
+		require.ErrorIs(t, err, fs.ErrPermission)
+		assert.Contains(t, hint.Of(err), says)
+	}
+	refused(SetNice(0, -5), "nice -5 needs CAP_SYS_NICE or RLIMIT_NICE >= 25 (ulimit -e 25)")
+	refused(SetSched(0, Sched{SchedFIFO, 7}), "fifo:7 needs CAP_SYS_NICE or RLIMIT_RTPRIO >= 7 (ulimit -r 7)")
 	require.NoError(t, SetSched(0, Sched{Policy: SchedIdle}))
-	err = SetSched(0, Sched{})
-	require.ErrorIs(t, err, fs.ErrPermission)
-	require.ErrorAs(t, err, &refusal)
-	assert.Contains(t, refusal.Hint(), "from idle to other needs CAP_SYS_NICE")
+	refused(SetSched(0, Sched{}), "from idle to other needs CAP_SYS_NICE")
 }
 
 func TestSchedKeepsNiceAndResetOnFork(t *testing.T) {

@@ -4,16 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
-
-	"gorun/internal/kernel/cpuset"
 )
 
 func file(content string) fs.FS { return fstest.MapFS{"dir/f": {Data: []byte(content)}} }
@@ -92,24 +88,6 @@ func TestParseMask(t *testing.T) {
 		_, err := ParseMask(text)
 		require.ErrorContains(t, err, "not a CPU bitmap: ", text)
 	}
-}
-
-// mask formats a set as the kernel does.
-func mask(set cpuset.Set) string {
-	var groups []string
-	for _, word := range slices.Backward(set.Words(1)) {
-		groups = append(groups, fmt.Sprintf("%08x,%08x", word>>32, uint32(word)))
-	}
-	return strings.Join(groups, ",")
-}
-
-func TestParseMaskReadsWhatTheKernelWrites(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		set := cpuset.Of(rapid.SliceOf(rapid.IntRange(0, cpuset.Max)).Draw(t, "cpus")...)
-		got, err := ParseMask(mask(set))
-		require.NoError(t, err)
-		require.Equal(t, set.String(), got.String())
-	})
 }
 
 // The readers of fields and sizes read or refuse any content without a panic.

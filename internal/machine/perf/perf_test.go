@@ -131,8 +131,7 @@ func dropCapabilities(t *testing.T) {
 		assert.NoError(t, unix.Capset(&header, &before[0]))
 		runtime.UnlockOSThread()
 	})
-	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
-	require.NoError(t, err)
+	level := tests.Read(t, "/proc/sys/kernel/perf_event_paranoid")
 	if s := strings.TrimSpace(string(level)); s != "2" && s != "3" && s != "4" {
 		t.Skip("needs perf_event_paranoid of 2 or more")
 	}

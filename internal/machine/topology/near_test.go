@@ -44,6 +44,11 @@ func TestSelectNearAndFar(t *testing.T) {
 
 func TestSelectNearAndFarErrors(t *testing.T) {
 	const numbers = "gorun topo"
+	made := map[string]*topology.Machine{
+		"one-node":       withCard(t, map[int]string{0: "0-3"}, -1),
+		"one-node-known": withCard(t, map[int]string{0: "0-3"}, 0),
+		"no-cpus":        withCard(t, map[int]string{0: "0-3", 1: ""}, 1),
+	}
 	for _, c := range []struct{ host, list, want, hint string }{
 		{"devices", "near:eth9", "there is no device eth9", "there are nvme0, 0000:41:00.0, sda, ens5, ens5v0"},
 		{"devices", "near:", "there is no device ", "ens5"},
@@ -56,19 +61,10 @@ func TestSelectNearAndFarErrors(t *testing.T) {
 		{"one-node", "near:eth0", "the firmware does not say", "one node: every CPU"},
 		{"one-node-known", "far:eth0", "no other usable node is farther from eth0 than node 0", numbers},
 		{"no-cpus", "near:eth0", "near:eth0: node 1, where eth0 is, has no CPUs", numbers},
-		{"paths", "near:nvme0n1", "2 devices lead to nvme0n1", "0000:01:00.0, 0000:02:00.0"},
+		{"one-node-known", "near:nvme0n1", "2 devices lead to nvme0n1", "0000:01:00.0, 0000:02:00.0"},
 	} {
-		var m *topology.Machine
-		switch c.host {
-		case "one-node":
-			m = withCard(t, map[int]string{0: "0-3"}, -1)
-		case "one-node-known":
-			m = withCard(t, map[int]string{0: "0-3"}, 0)
-		case "no-cpus":
-			m = withCard(t, map[int]string{0: "0-3", 1: ""}, 1)
-		case "paths":
-			m = withCard(t, map[int]string{0: "0-3"}, 0)
-		default:
+		m := made[c.host]
+		if m == nil {
 			m = hosts.Machine(t, c.host)
 		}
 		cpus, err := m.Select(c.list, m.Allowed())

@@ -121,23 +121,6 @@ func TestComplete(t *testing.T) {
 	assert.NotContains(t, m.Complete("p"), "pcores", "a selector that finds nothing here")
 }
 
-// Select accepts every finished completion.
-func TestCompleteIsSelectable(t *testing.T) {
-	for _, name := range hosts.Names(t) {
-		m := hosts.Machine(t, name)
-		for _, word := range m.Complete("") {
-			words := []string{word}
-			if strings.HasSuffix(word, ":") {
-				words = m.Complete(word)
-			}
-			for _, word := range words {
-				_, err := m.Select(word, m.Online())
-				assert.NoError(t, err, "%s on %s", word, name)
-			}
-		}
-	}
-}
-
 func FuzzSelect(f *testing.F) {
 	m := hosts.Machine(f, "hybrid")
 	for _, seed := range []string{

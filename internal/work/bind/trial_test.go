@@ -2,10 +2,10 @@ package bind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -123,20 +123,11 @@ func TestMeasureBindUnbound(t *testing.T) {
 
 // move moves all threads of a process to a CPU.
 func move(pid, cpu int) error {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return err
+	tids, err := linux.TasksOf(pid)
+	for _, tid := range tids {
+		err = errors.Join(err, linux.SetAffinity(tid, cpuset.Of(cpu)))
 	}
-	for _, task := range tasks {
-		tid, err := strconv.Atoi(task.Name())
-		if err == nil {
-			err = linux.SetAffinity(tid, cpuset.Of(cpu))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func TestMeasureBindCutShort(t *testing.T) {

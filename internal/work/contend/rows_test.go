@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/base/catalog"
-	"gorun/internal/base/hint"
 	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/record/result"
@@ -158,7 +157,4 @@ func TestParseMultiples(t *testing.T) {
 		assert.Equal(t, want, got, list)
 		assert.Equal(t, want == nil, err != nil, list)
 	}
-	_, err := parseMultiples(8, 32)("12")
-	require.EqualError(t, err, `"12" is not a distance`)
-	assert.Equal(t, "write multiples of 8 from 0 to 32, joined by commas", hint.Of(err))
 }

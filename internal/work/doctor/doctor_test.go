@@ -32,7 +32,14 @@ import (
 // recorded returns a machine of testdata/hosts.
 func recorded(t *testing.T, name string) Subject {
 	t.Helper()
-	root, m := hosts.Root(t, name), hosts.Machine(t, name)
+	return subject(t, hosts.Root(t, name))
+}
+
+// subject returns the machine that these files are of.
+func subject(t *testing.T, root fs.FS) Subject {
+	t.Helper()
+	m, err := topology.Read(root)
+	require.NoError(t, err)
 	host, _ := measure.ReadHost(root, m, nil)
 	return Subject{Root: root, Machine: m, Host: host}
 }
@@ -177,11 +184,7 @@ func TestConditions(t *testing.T) {
 		{name: "perf events", level: Limit, value: "not in this kernel, or hidden"},
 	} {
 		t.Run(c.name+" "+c.value, func(t *testing.T) {
-			root := files(c.files)
-			m, err := topology.Read(root)
-			require.NoError(t, err)
-			host, _ := measure.ReadHost(root, m, nil)
-			s := Subject{Root: root, Machine: m, Host: host}
+			s := subject(t, files(c.files))
 			is := found(t, Examine(t.Context(), s), c.name)
 			assert.Equal(t, c.level, is.Level)
 			assert.Equal(t, c.value, is.Value)
@@ -253,25 +256,21 @@ func TestGOMAXPROCS(t *testing.T) {
 		"environment of another":  {v2("200000", "max"), 0, "GOMAXPROCS=2", Note, "2 by default", few(2), 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := files(c.files)
-			m, err := topology.Read(root)
-			require.NoError(t, err)
+			s := subject(t, files(c.files))
 			want := &Condition{Level: c.level, Value: c.value, Effect: c.effect}
 			if c.set > 0 {
 				set := fmt.Sprintf("GOMAXPROCS=%d", c.set)
 				want.Remedy, want.Fix = "set "+set, &Fix{Do: "export " + set, Undo: cmp.Or(c.undo, "unset GOMAXPROCS")}
 			}
-			host := result.Host{GOMAXPROCS: c.is, Environment: c.environ}
-			assert.Equal(t, want, gomaxprocs(Subject{Root: root, Machine: m, Live: c.is > 0, Host: host}, nil))
+			s.Live, s.Host = c.is > 0, result.Host{GOMAXPROCS: c.is, Environment: c.environ}
+			assert.Equal(t, want, gomaxprocs(s, nil))
 		})
 	}
 }
 
 // What a trial found decides whether the machine is ready.
 func TestTrialDecides(t *testing.T) {
-	root := files(nil)
-	m, err := topology.Read(root)
-	require.NoError(t, err)
+	s := subject(t, files(nil))
 	seconds := func(x float64) *float64 { return &x }
 	quiet := Trial{RunSeconds: 0.05, Differs: 0.01, Resolution: 0.012, PromisedSeconds: 30}
 	quiet.Signals = result.Signals{
@@ -297,7 +296,7 @@ func TestTrialDecides(t *testing.T) {
 	} {
 		trial := quiet
 		c.change(&trial)
-		r := examine(Subject{Root: root, Machine: m}, &trial)
+		r := examine(s, &trial)
 		assert.Equal(t, c.level, found(t, r, c.name).Level, "%s: %+v", c.name, trial)
 		assert.Equal(t, c.level != Unfit, r.Ready, "%s: %+v", c.name, trial)
 		assert.Equal(t, r.Ready, strings.HasPrefix(r.answer()[0].Text, "Ready: a run of 30 s can find differences from "), r.answer())

@@ -436,23 +436,6 @@ func TestOneHost(t *testing.T) {
 	assert.Contains(t, hostsTable(t, h, "cells"), "With 95% certainty, all verdicts of a host are true.")
 }
 
-// The recorded samples of a matrix, on one host with a cell that is much faster.
-func TestHostsOfAMatrix(t *testing.T) {
-	t.Parallel()
-	recorded := recordedRun(t, "matrix")
-	const last = 3
-	h := judgeHosts(t, scaled(t, recorded, onHost(t, recorded, "a"), last, 1), scaled(t, recorded, onHost(t, recorded, "b"), last, 1),
-		scaled(t, recorded, onHost(t, recorded, "c"), last, 0.005))
-	c := cellOf(t, h, "--method modulo --pin-cpus all")
-	assert.Equal(t, 2, c.Slower)
-	assert.Equal(t, 1, c.Faster)
-	require.Len(t, h.Disagree, 1)
-	assert.Equal(t, "c", h.Disagree[0].Host)
-	assert.True(t, h.Disagree[0].Opposite)
-	assert.Equal(t, 3, cellOf(t, h, "--method brute --pin-cpus all").Undecided)
-	assert.Contains(t, hostsAnswer(h), "--method brute --pin-cpus all  undecided on all 3 hosts\n")
-}
-
 // A metric of which more is better is shown as it is, and not as the time that it stands for.
 func TestHostsOfAMetric(t *testing.T) {
 	t.Parallel()

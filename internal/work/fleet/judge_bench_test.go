@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/record/result"
 )
 
@@ -25,11 +25,8 @@ func BenchmarkJudge(b *testing.B) {
 	for i := range 11 {
 		m.measures = append(m.measures, "m"+string(rune('0'+i)))
 	}
-	host := m.host
-	m.host = func(node int) result.Host {
-		h := host(node)
+	m.host = func(node int, h *result.Host) {
 		h.Hostname, h.CommandLine = name(node), strings.Repeat("quiet option=value ", 20)
-		return h
 	}
 	m.change = func(_, _ int, lines []Line) []Line {
 		for i := range lines {
@@ -40,13 +37,11 @@ func BenchmarkJudge(b *testing.B) {
 		return lines
 	}
 	dir := m.write(b)
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
-	require.NoError(b, err)
+	files := tests.Glob(b, filepath.Join(dir, "*", "*", "*"))
 	for b.Loop() {
 		begun := time.Now()
 		for _, path := range files {
-			text, err := os.ReadFile(path)
-			require.NoError(b, err)
+			text := tests.Read(b, path)
 			for line := range strings.Lines(string(text)) {
 				var l Line
 				require.NoError(b, json.Unmarshal([]byte(line), &l))

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/files/input"
 	"gorun/internal/files/jsonl"
 	"gorun/internal/record/result"
@@ -24,7 +25,7 @@ import (
 type made struct {
 	nodes, visits int
 	measures      []string
-	host          func(node int) result.Host
+	host          func(node int, h *result.Host) // nil: all are as usual
 	figure        func(node, visit int, measure string) float64
 	at            func(node, visit int) time.Time
 	change        func(node, visit int, lines []Line) []Line // nil: none
@@ -43,9 +44,6 @@ func fleetOf(nodes, visits int) made {
 	random := rand.New(rand.NewPCG(1, 2))
 	return made{
 		nodes: nodes, visits: visits, measures: []string{"compute-one", "latency"},
-		host: func(int) result.Host {
-			return result.Host{CPUModel: "CPU 9000", Microcode: "0x1", Allowed: "0-7", MemoryBytes: 64 << 30, Topology: "t1", Governor: "performance", Kernel: "6.1"}
-		},
 		figure: func(int, int, string) float64 { return 100 * (1 + 0.005*random.NormFloat64()) },
 		at: func(node, visit int) time.Time {
 			return begin.Add(time.Duration(visit)*time.Hour + time.Duration(node%3000)*time.Second)
@@ -71,8 +69,13 @@ func (m made) write(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	for node := range m.nodes {
-		host := m.host(node)
-		host.BootID = fmt.Sprint("boot-", node)
+		host := result.Host{
+			CPUModel: "CPU 9000", Microcode: "0x1", Allowed: "0-7", MemoryBytes: 64 << 30, Topology: "t1", Governor: "performance", Kernel: "6.1",
+			BootID: fmt.Sprint("boot-", node),
+		}
+		if m.host != nil {
+			m.host(node, &host)
+		}
 		at := filepath.Join(dir, name(node), host.BootID)
 		require.NoError(t, os.MkdirAll(at, 0o777))
 		for visit := range m.visits {
@@ -159,13 +162,11 @@ func TestClasses(t *testing.T) {
 		"cpuset":    func(h *result.Host) { h.Allowed = "0-3" },
 	} {
 		m := fleetOf(20, 20)
-		host, figure := m.host, m.figure
-		m.host = func(node int) result.Host {
-			h := host(node)
+		figure := m.figure
+		m.host = func(node int, h *result.Host) {
 			if node < 8 {
-				change(&h)
+				change(h)
 			}
-			return h
 		}
 		m.figure = func(node, visit int, measure string) float64 {
 			if node < 8 {
@@ -185,11 +186,8 @@ func TestClasses(t *testing.T) {
 // What the kernel itself takes of the memory does not divide a class.
 func TestEqualMemory(t *testing.T) {
 	m := fleetOf(4, 1)
-	host := m.host
-	m.host = func(node int) result.Host {
-		h := host(node)
+	m.host = func(node int, h *result.Host) {
 		h.MemoryBytes -= uint64(node) * 100 << 20
-		return h
 	}
 	assert.Len(t, judgeDir(t, m.write(t), options()).Classes, 1)
 }
@@ -197,13 +195,11 @@ func TestEqualMemory(t *testing.T) {
 // Each node has a state.
 func TestStates(t *testing.T) {
 	m := fleetOf(5, 3)
-	host, at := m.host, m.at
-	m.host = func(node int) result.Host {
-		h := host(node)
+	at := m.at
+	m.host = func(node int, h *result.Host) {
 		if node == 3 {
 			h.Microcode = "0x3" // the only one
 		}
-		return h
 	}
 	m.at = func(node, visit int) time.Time {
 		if node == 4 {
@@ -237,12 +233,10 @@ func TestKilledVisits(t *testing.T) {
 		return lines
 	}
 	dir := m.write(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "n3", "*", "*"))
-	require.NoError(t, err)
+	paths := tests.Glob(t, filepath.Join(dir, "n3", "*", "*"))
 	require.Len(t, paths, 16)
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
+		text := tests.Read(t, path)
 		require.NoError(t, os.WriteFile(path+partial, append(text, `{"measure":{"name":"late`...), 0o666))
 		require.NoError(t, os.Remove(path))
 	}
@@ -308,10 +302,8 @@ func TestChangedLine(t *testing.T) {
 		"line 3: it has no checksum":        func(line string) string { return line[:strings.LastIndex(line, `,"crc32"`)] + "}\n" },
 	} {
 		dir := fleetOf(4, 2).write(t)
-		paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
-		require.NoError(t, err)
-		text, err := os.ReadFile(paths[0])
-		require.NoError(t, err)
+		paths := tests.Glob(t, filepath.Join(dir, "n1", "*", "*"))
+		text := tests.Read(t, paths[0])
 		lines := strings.SplitAfter(string(text), "\n")
 		changed := change(lines[2])
 		require.NotEqual(t, lines[2], changed)
@@ -413,15 +405,12 @@ func TestOverlappingVisits(t *testing.T) {
 func TestSameBoot(t *testing.T) {
 	for cpus, warnings := range map[string]int{"0-7": 1, "8-15": 0} {
 		m := fleetOf(4, 3)
-		host := m.host
-		m.host = func(node int) result.Host {
-			h := host(node)
+		m.host = func(node int, h *result.Host) {
 			if node == 1 {
 				h.Allowed = cpus
 			} else if node == 2 {
 				h.Allowed = "16-23"
 			}
-			return h
 		}
 		m.change = func(node, _ int, lines []Line) []Line {
 			if node < 3 {
@@ -452,11 +441,9 @@ func TestCopies(t *testing.T) {
 		"killed, and copied before": {kept: 2, copied: 1, late: -time.Second, cut: 3},
 	} {
 		dir := fleetOf(4, 3).write(t)
-		paths, err := filepath.Glob(filepath.Join(dir, "n1", "*", "*"))
-		require.NoError(t, err)
+		paths := tests.Glob(t, filepath.Join(dir, "n1", "*", "*"))
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
+			text := tests.Read(t, path)
 			write := func(path string, lines int, at time.Time) {
 				if lines > 0 {
 					path, text = path+partial, []byte(strings.Join(strings.SplitAfter(string(text), "\n")[:lines], ""))
@@ -484,8 +471,7 @@ func TestKilledVisitsDoNotOverlap(t *testing.T) {
 	m.change = func(_, _ int, lines []Line) []Line { return lines[:1] }
 	m.at = func(_, visit int) time.Time { return begin.Add(time.Duration(visit) * 10 * time.Second) }
 	dir := m.write(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
-	require.NoError(t, err)
+	paths := tests.Glob(t, filepath.Join(dir, "*", "*", "*"))
 	require.Len(t, paths, 6)
 	for _, path := range paths {
 		start, err := time.Parse("20060102T150405", strings.TrimSuffix(filepath.Base(path), ".jsonl"))
@@ -496,23 +482,11 @@ func TestKilledVisitsDoNotOverlap(t *testing.T) {
 	assert.Equal(t, 0, judgeDir(t, dir, options()).Visits.Overlapped)
 }
 
-// A node has one bet in a slot.
-func TestRepeatedVisits(t *testing.T) {
-	m := fleetOf(4, 6)
-	m.at = func(node, visit int) time.Time {
-		return begin.Add(time.Duration(visit)*20*time.Minute + time.Duration(node)*time.Second)
-	}
-	j := judgeDir(t, m.write(t), options())
-	assert.Equal(t, Visits{Read: 24, Judged: 8, Repeated: 16}, j.Visits)
-	assert.Equal(t, 2, j.Nodes[0].Measures[0].Bets)
-}
-
 // A clock that is an hour off loses nothing, and is reported: by the times of the files, or since the visit is from the future.
 func TestWrongClocks(t *testing.T) {
 	for off, want := range map[time.Duration]float64{time.Hour: 3600, -time.Hour: -3600, time.Second: 0} {
 		dir := fleetOf(6, 3).write(t)
-		paths, err := filepath.Glob(filepath.Join(dir, "n2", "*", "*"))
-		require.NoError(t, err)
+		paths := tests.Glob(t, filepath.Join(dir, "n2", "*", "*"))
 		for _, path := range paths {
 			info, err := os.Stat(path)
 			require.NoError(t, err)
@@ -528,8 +502,7 @@ func TestWrongClocks(t *testing.T) {
 	}
 	// Files that were copied later say nothing about clocks.
 	dir := fleetOf(6, 3).write(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
-	require.NoError(t, err)
+	paths := tests.Glob(t, filepath.Join(dir, "*", "*", "*"))
 	for _, path := range paths {
 		require.NoError(t, os.Chtimes(path, later, later))
 	}
@@ -553,12 +526,13 @@ func TestLateVisits(t *testing.T) {
 	}
 	require.NoError(t, os.Rename(late, filepath.Join(dir, "n5")))
 	path := filepath.Join(t.TempDir(), "settled.json")
-	for _, j := range []*Judgement{first} {
+	settle := func(j *Judgement) {
 		file, err := os.Create(path)
 		require.NoError(t, err)
 		require.NoError(t, j.Settled.Write(file))
 		require.NoError(t, file.Close())
 	}
+	settle(first)
 	o := options()
 	for range 2 { // late visits stay late
 		var err error
@@ -573,10 +547,7 @@ func TestLateVisits(t *testing.T) {
 		assert.Equal(t, 14, j.Visits.Late)
 		require.Len(t, j.Slow, 1)
 		assert.Equal(t, "n5", j.Slow[0].Node)
-		file, err := os.Create(path)
-		require.NoError(t, err)
-		require.NoError(t, j.Settled.Write(file))
-		require.NoError(t, file.Close())
+		settle(j)
 	}
 	_, err := ReadSettled(t.Context(), input.Opener{}, path, time.Minute)
 	require.ErrorContains(t, err, "slots of 3600 seconds")
@@ -615,9 +586,7 @@ func TestChangedNode(t *testing.T) {
 // A setting in which few nodes differ is reported; one in which the fleet is divided is not.
 func TestSettings(t *testing.T) {
 	m := fleetOf(10, 1)
-	host := m.host
-	m.host = func(node int) result.Host {
-		h := host(node)
+	m.host = func(node int, h *result.Host) {
 		switch {
 		case node == 4:
 			h.Governor, h.Microcode = "powersave", "0x0"
@@ -625,7 +594,6 @@ func TestSettings(t *testing.T) {
 			h.Kernel = "5.15"
 		}
 		h.SMT = map[bool]string{true: "on", false: "off"}[node%2 == 0]
-		return h
 	}
 	m.change = func(node, _ int, lines []Line) []Line {
 		if node == 6 {

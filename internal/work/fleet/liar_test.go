@@ -95,15 +95,11 @@ func TestFewPeers(t *testing.T) {
 		}
 		assert.Contains(t, shown(t, j, "table"), "Not certain enough to drain n1: fewer than 3 nodes")
 	}
-	healthy := fleetOf(6, 20)
 	m := fleetOf(6, 20).slowed(1, "latency", 1.2)
-	host := healthy.host
-	m.host = func(node int) result.Host {
-		h := host(node)
+	m.host = func(node int, h *result.Host) {
 		if node < 2 {
 			h.Microcode = "0x2"
 		}
-		return h
 	}
 	m = m.slowed(3, "latency", 1.2)
 	assert.Contains(t, shown(t, judgeDir(t, m.write(t), options()), "table"),

@@ -78,8 +78,7 @@ func visitor(t *testing.T, dir string, measures ...planned) *Visitor {
 // read returns the lines of a file.
 func read(t *testing.T, path string) (lines []Line) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := tests.Read(t, path)
 	for scanner := bufio.NewScanner(bytes.NewReader(text)); scanner.Scan(); {
 		var line Line
 		require.NoError(t, json.Unmarshal(scanner.Bytes(), &line))

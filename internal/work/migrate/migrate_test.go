@@ -10,11 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/base/hint"
 	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
-	"gorun/internal/kernel/cpuset"
 )
 
 // machine is a captured one, all of whose CPUs a cell may use.
@@ -26,22 +24,15 @@ func machine(t *testing.T, name string) experiment.Machine {
 	}
 }
 
-// parse has flags from a command line.
-func parse(t *testing.T, args ...string) (*flags, error) {
+// resolve resolves a command line on a machine.
+func resolve(t *testing.T, m experiment.Machine, args ...string) experiment.Resolution[Cell] {
 	t.Helper()
 	f, set := &flags{}, experiment.NewFlagSet("migrate")
 	f.Register(set)
-	if err := set.Parse(args); err != nil {
-		return f, experiment.Refusal(err)
-	}
-	return f, nil
-}
-
-func resolve(t *testing.T, m experiment.Machine, args ...string) (experiment.Resolution[Cell], error) {
-	t.Helper()
-	f, err := parse(t, args...)
+	require.NoError(t, set.Parse(args))
+	r, err := f.Resolve(m)
 	require.NoError(t, err)
-	return f.Resolve(m)
+	return r
 }
 
 // There are cells of each relation that two CPUs have; the others are lacking, after them.
@@ -50,8 +41,7 @@ func TestResolveRelations(t *testing.T) {
 		"qemu-epyc8smt": {"same-cpu 0,0", "same-core 0,1", "same-node 0,2", "cross-node 0,4", "same-llc "},
 		"qemu-cpu1":     {"same-cpu 0,0", "same-core ", "same-llc ", "same-node ", "cross-node "},
 	} {
-		r, err := resolve(t, machine(t, host), "--working-set", "16KiB")
-		require.NoError(t, err, host)
+		r := resolve(t, machine(t, host), "--working-set", "16KiB")
 		var cells []string
 		for _, c := range r.Cells {
 			assert.Equal(t, c.Flags["pair"] == "", c.Unavailable != "")
@@ -64,9 +54,8 @@ func TestResolveRelations(t *testing.T) {
 
 // Rows of one working set and one time between moves are compared with the first relation among them.
 func TestResolveBaselines(t *testing.T) {
-	r, err := resolve(t, machine(t, "qemu-numa2"), "--relation", "same-cpu,cross-node", "--working-set", "16KiB,1MiB",
+	r := resolve(t, machine(t, "qemu-numa2"), "--relation", "same-cpu,cross-node", "--working-set", "16KiB,1MiB",
 		"--every", "1ms,500us", "--access", "chase", "--moves", "7", "--mem-node", "1")
-	require.NoError(t, err)
 	var names, against []string
 	for _, c := range r.Cells {
 		names, against = append(names, c.Name), append(against, c.Against)
@@ -89,8 +78,7 @@ func TestResolveBaselines(t *testing.T) {
 		"--cpus 0-7", strings.Join(r.Cells[7].Command, " "))
 	assert.EqualValues(t, 1<<20, r.Resources.Bytes)
 
-	r, err = resolve(t, machine(t, "qemu-numa2"), "--relation", "same-llc", "--working-set", "16KiB,1MiB")
-	require.NoError(t, err)
+	r = resolve(t, machine(t, "qemu-numa2"), "--relation", "same-llc", "--working-set", "16KiB,1MiB")
 	assert.Equal(t, matrix.Turns, r.Schedule.Order, "there is nothing to compare with")
 	assert.Equal(t, "1MiB", r.Cells[1].Name, "as in a matrix of relations, whose rows are compared by name")
 }
@@ -101,8 +89,7 @@ func TestSizes(t *testing.T) {
 		"epyc-2p-nps4": "8MiB,64MiB",
 		"qemu-nol3":    "2MiB,8MiB",
 	} {
-		r, err := resolve(t, machine(t, host), "--working-set", "all")
-		require.NoError(t, err)
+		r := resolve(t, machine(t, host), "--working-set", "all")
 		assert.Equal(t, want, r.Spec.(*spec).WorkingSet, host)
 	}
 	m := machine(t, "qemu-numa2") // two cores share the last cache
@@ -115,60 +102,22 @@ func TestSizes(t *testing.T) {
 		files["sys/devices/system/cpu/cpu0/cache/index"+name] = &fstest.MapFile{Data: []byte(text + "\n")}
 	}
 	m.Root = files
-	r, err := resolve(t, m, "--working-set", "all")
-	require.NoError(t, err)
+	r := resolve(t, m, "--working-set", "all")
 	assert.Equal(t, "24KiB,1MiB,12MiB,98324KiB", r.Spec.(*spec).WorkingSet)
 	files["proc/meminfo"].Data = []byte("MemAvailable: 300000 kB\n")
-	r, err = resolve(t, m, "--working-set", "all")
-	require.NoError(t, err)
+	r = resolve(t, m, "--working-set", "all")
 	assert.Equal(t, "24KiB,1MiB,12MiB", r.Spec.(*spec).WorkingSet)
 	assert.Equal(t, "no-beyond", r.Warnings[0].Code)
-	r, err = resolve(t, m)
-	require.NoError(t, err)
+	r = resolve(t, m)
 	assert.Equal(t, "1MiB,12MiB", r.Spec.(*spec).WorkingSet)
 	assert.NotContains(t, fmt.Sprint(r.Warnings), "no-beyond")
 	files["sys/devices/system/cpu/cpu0/cache/index3/size"].Data = []byte("4096K\n")
-	r, err = resolve(t, m, "--working-set", "all")
-	require.NoError(t, err)
+	r = resolve(t, m, "--working-set", "all")
 	assert.Equal(t, "24KiB,1MiB,8MiB", r.Spec.(*spec).WorkingSet, "each size once")
 	m.Root = fstest.MapFS{}
-	r, err = resolve(t, m, "--working-set", "all")
-	require.NoError(t, err)
+	r = resolve(t, m, "--working-set", "all")
 	assert.Equal(t, "16KiB,512KiB,64MiB", r.Spec.(*spec).WorkingSet)
 	assert.Equal(t, "no-caches", r.Warnings[0].Code)
-}
-
-func TestRefusals(t *testing.T) {
-	for args, want := range map[string]string{
-		"--moves 0":                      "--moves 0: give a number from 1 to 1000000",
-		"--relation same-cpu,next":       "--relation same-cpu,next: \"next\" is not a relation",
-		"--every 1":                      "--every 1: \"1\" is not a time",
-		"--every 1us":                    "--every 1us: 1µs is not between 10µs and 1h0m0s",
-		"--relation= --every= --moves=5": "--relation \"\": \"\" is not a relation",
-	} {
-		_, err := parse(t, strings.Fields(args)...)
-		require.Error(t, err, args)
-		assert.Contains(t, err.Error(), want)
-		assert.True(t, hint.IsUsage(err), args)
-	}
-	for args, want := range map[string]string{
-		"--relation same-node": "--relation same-node: no two CPUs of the run are same-node: no node has two last-level caches",
-		"--mem-node 2":         "--mem-node 2: this machine has no node 2",
-		"--mem-node 1":         "",
-	} {
-		_, err := resolve(t, machine(t, "qemu-numa2"), strings.Fields(args)...)
-		if want == "" {
-			assert.NoError(t, err, args)
-			continue
-		}
-		require.Error(t, err, args)
-		assert.Contains(t, err.Error(), want)
-		assert.True(t, hint.IsUsage(err), args)
-	}
-	m := machine(t, "qemu-numa2")
-	m.CPUs = cpuset.Of(0, 1)
-	_, err := resolve(t, m, "--relation", "cross-node")
-	require.ErrorContains(t, err, "the CPUs are of one node", "a thread keeps to the CPUs of the run")
 }
 
 // The first pass counts whatever it took; later ones count while they are slow, and pieces count that most moves had time for.

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/base/hint"
 	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
@@ -158,12 +157,6 @@ func TestResolveSchedule(t *testing.T) {
 
 	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"})
 	assert.NotEqual(t, asBefore, r.Cells[0].Do.balancing())
-}
-
-func TestValidate(t *testing.T) {
-	err := withFlags(t, map[string]string{"blocks": "true", "precision": "5%"}).Validate()
-	require.ErrorContains(t, err, "--precision needs judged rows")
-	assert.True(t, hint.IsUsage(err))
 }
 
 // What the samples could not measure is a warning, once.

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"gorun/internal/base/hint"
 )
 
 // The presets are the source's rows, also on eight nodes, with as many samples; a flag that is given goes before.
@@ -35,12 +33,4 @@ func TestPresets(t *testing.T) {
 	r := resolved(t, "qemu-epyc8", map[string]string{"preset": "rfc-amd", "mem": "3"})
 	require.Len(t, r.Cells, 12)
 	assert.Equal(t, 3, r.Cells[0].Do.Row.Mem)
-}
-
-func TestPresetOfAnother(t *testing.T) {
-	for name, want := range map[string]string{"latency": "gorun memory --latency", "quick": "gorun matrix primes", "rfc": "rfc-intel"} {
-		_, err := parsePreset(name)
-		require.Error(t, err)
-		assert.Contains(t, hint.Of(err), want)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/dev/tests"
 	"gorun/internal/experiment"
 	"gorun/internal/guard/guardian"
 	"gorun/internal/kernel/linux"
@@ -35,8 +36,7 @@ func TestKeepIsTheValueBefore(t *testing.T) {
 		for _, cell := range c.keep {
 			require.NoError(t, os.WriteFile(path, []byte("0\n"), 0o600)) // by the previous row
 			require.NoError(t, heldFile{file, c.value}.set(cell), name)
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
+			text := tests.Read(t, path)
 			assert.Equal(t, "1\n", string(text), name)
 		}
 		require.NoError(t, release([]heldFile{{file, c.value}}), name)

@@ -1,7 +1,6 @@
 package numa
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,14 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/record/result"
 	"gorun/internal/show/rendertest"
 )
 
 // rfcRows reads the RFC's table of a machine: its rows, and their figures in seconds.
-func rfcRows(t require.TestingT, machine string) (rows []result.NumaRow, figures [][]float64) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "references", "numa.tsv"))
-	require.NoError(t, err)
+func rfcRows(t testing.TB, machine string) (rows []result.NumaRow, figures [][]float64) {
+	data := tests.Read(t, filepath.Join("..", "..", "..", "testdata", "references", "numa.tsv"))
 	for line := range strings.Lines(string(data)) {
 		name, fields, _ := strings.Cut(line, "\t")
 		if name != machine {
@@ -26,8 +25,9 @@ func rfcRows(t require.TestingT, machine string) (rows []result.NumaRow, figures
 		var x [9]float64
 		for i, field := range strings.Fields(fields) {
 			if x[i] = -1; field != "F" {
-				x[i], err = strconv.ParseFloat(field, 64)
+				n, err := strconv.ParseFloat(field, 64)
 				require.NoError(t, err)
+				x[i] = n
 			}
 		}
 		figures = append(figures, x[1:5])
@@ -63,8 +63,7 @@ func TestRFCLines(t *testing.T) {
 			{"Migration Cost", "500000"},
 		}},
 	} {
-		want, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "golden", "render", "numa-rfc-"+c.name+".lines"))
-		require.NoError(t, err)
+		want := tests.Read(t, filepath.Join("..", "..", "..", "testdata", "golden", "render", "numa-rfc-"+c.name+".lines"))
 		rows, figures := rfcRows(t, c.name)
 		assert.Equal(t, string(want), strings.Join(rfcLines(c.head, withoutSamples(rows), figures, c.form), "\n")+"\n")
 	}

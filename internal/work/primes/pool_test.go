@@ -322,26 +322,6 @@ func TestPoolStops(t *testing.T) {
 	}
 }
 
-// After a run the counts of the meter and the sample agree.
-func TestMeterAgreesWithTheSample(t *testing.T) {
-	pool := open(t, PoolOptions{Limit: 20000, Workers: 50, Method: "trial", Split: "dynamic"}, placement.Policy{})
-	for range 2 {
-		_, err := pool.Run(context.Background())
-		require.NoError(t, err)
-	}
-	live := pool.Live()
-	assert.EqualValues(t, 40000, live.NumbersTested)
-	assert.EqualValues(t, 2*2262, live.PrimesFound)
-	assert.EqualValues(t, 100, live.WorkersStarted)
-	assert.EqualValues(t, 100, live.WorkersFinished)
-	var workers uint64
-	for _, cpu := range live.CPUs {
-		workers += cpu.Workers
-	}
-	assert.EqualValues(t, 100, live.WorkerSeconds.Total())
-	assert.EqualValues(t, 100, workers)
-}
-
 // From the second sample on there are as many passes as fill the requested time at the speed of the first, and all count.
 func TestPoolRepeatsShortPasses(t *testing.T) {
 	const least = 20 * time.Millisecond
