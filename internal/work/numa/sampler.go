@@ -52,6 +52,8 @@ type prober struct {
 	burners
 	cells []Cell
 	held  []heldFile // files that cells set
+
+	lasting launch.Lasting // of the probes
 }
 
 // Prepare locks the kernel's files that cells change, and starts the load of the first cell.
@@ -86,7 +88,7 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	defer p.abandon()
 	var answer probed
 	self := p.environment.Self.In(measure.Environment(p.environment.Environ))
-	used, err := self.Ask(ctx, []string{ProbeCommand}, c.Request, &answer)
+	o, err := self.Ask(ctx, &p.lasting, []string{ProbeCommand}, c.Request, &answer)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return result.Sample{}, ctx.Err()
@@ -96,11 +98,13 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	}
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts
-	measure.Used(&sample, used)
+	sample.Unwaited = o.Unwaited
+	measure.Used(&sample, o.Usage)
 	return sample, p.addTo(&sample, before)
 }
 
 func (p *prober) Close() error {
+	p.lasting.Close()
 	return errors.Join(p.stop(), release(p.held))
 }
 
