@@ -40,6 +40,7 @@ func (f *Flags) Register(set *experiment.FlagSet, what string) {
 		"is not that of other programs", 1, math.MaxInt32)
 	set.StringVar(&f.cgroup, "with-cgroup", "", "likewise, the `directory` of a control group, in "+cgroups)
 	set.Rare("with-pid", "with-cgroup")
+	set.Neutral("with-pid", "with-cgroup")
 }
 
 // Validate returns an error if the flags name two servers.
