@@ -14,6 +14,8 @@ const (
 	mostOverhead = 0.05
 	// shortSample is how long samples are, in seconds, beside which the work of gorun is always seen: it takes about a millisecond for each.
 	shortSample = 0.02
+	// shortRun is the time of a run, in seconds, that the start of gorun is a large part of.
+	shortRun = 1
 )
 
 // countOverhead returns a function that adds to the run what gorun itself used since now, if samples were taken.
@@ -43,7 +45,7 @@ func (d *driver) warnOverhead(own result.Overhead) {
 	for i := range d.session.run.Samples {
 		seconds = append(seconds, d.session.run.Samples[i].Seconds)
 	}
-	if own.Share() <= mostOverhead || stats.Median(seconds) <= shortSample {
+	if own.Seconds < shortRun || own.Share() <= mostOverhead || stats.Median(seconds) <= shortSample {
 		return
 	}
 	d.warn([]result.Warning{{

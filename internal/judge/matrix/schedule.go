@@ -145,7 +145,7 @@ func (t *turns) advance() {
 }
 
 func (t *turns) Check(s *result.Sample, elapsed float64) (counts bool) {
-	if t.figures != nil {
+	if t.figures != nil && !s.Partial {
 		s.Slot = &result.Slot{Cell: t.order[t.at]} // the figure that it must have is that of its cell
 		refuse(s, t.figures[0].Refusal(s))
 	}
