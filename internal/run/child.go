@@ -130,7 +130,7 @@ func (d *driver) ask(
 		Experiment: d.x.Name, Do: do, CPUs: need.cpus, Inherited: d.machine.Allowed(), Threads: need.Threads,
 		GOMAXPROCS: need.GOMAXPROCS, Seed: d.session.run.Seed, Samples: samples, Warmup: warmup, Budget: budget.Seconds(),
 	}
-	_, err = d.self().Ask(ctx, &d.lasting, []string{SampleCommand}, request, &a)
+	_, err = d.self().Ask(ctx, []string{SampleCommand}, request, &a)
 	return a, err
 }
 

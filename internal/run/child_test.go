@@ -24,7 +24,6 @@ import (
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
 	"gorun/internal/start/launch"
-	"gorun/internal/start/process/processtest"
 	"gorun/internal/stats"
 )
 
@@ -90,11 +89,15 @@ func (s *fakeSampler) Close() error { return nil }
 
 // The test's own binary is the child.
 func TestMain(m *testing.M) {
-	processtest.Main(m, map[string]func(context.Context) error{
-		SampleCommand: func(ctx context.Context) error {
-			return Child(ctx, []experiment.Experiment{fakeExperiment}, os.Stdin, os.Stdout)
-		},
-	})
+	if len(os.Args) == 2 && os.Args[1] == SampleCommand {
+		err := Child(context.Background(), []experiment.Experiment{fakeExperiment}, os.Stdin, os.Stdout)
+		if err != nil {
+			launch.Report(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
 }
 
 // freshDriver returns a driver whose samples are taken by children.
@@ -192,7 +195,7 @@ func TestChildPilotFindsAPart(t *testing.T) {
 func TestChildRefuses(t *testing.T) {
 	for _, request := range []any{childRequest{Experiment: "none"}, childRequest{Experiment: "fake", Do: json.RawMessage(`[]`)}} {
 		var a childAnswer
-		_, err := freshDriver(t).self().Ask(t.Context(), nil, []string{SampleCommand}, request, &a)
+		_, err := freshDriver(t).self().Ask(t.Context(), []string{SampleCommand}, request, &a)
 		require.Error(t, err)
 	}
 }
@@ -213,17 +216,16 @@ func BenchmarkChild(b *testing.B) {
 		Do: json.RawMessage(`{"Limit": 1000, "Method": "brute", "Kernel": "auto", "Workers": 1, "Split": "contiguous",` +
 			` "plan": {"Workers": 1, "CPUs": "0"}, "cpu_limit": 1}`),
 	}
-	lasting := new(launch.Lasting)
-	defer lasting.Close()
 	var children, nothing []float64
 	for b.Loop() {
 		begun := time.Now()
 		var a childAnswer
-		_, err := gorun.Ask(b.Context(), lasting, []string{SampleCommand}, request, &a)
+		_, err := gorun.Ask(b.Context(), []string{SampleCommand}, request, &a)
 		require.NoError(b, err)
 		children = append(children, 1e3*(time.Since(begun).Seconds()-2*a.Samples[0].Seconds))
 		begun = time.Now()
-		require.NoError(b, exec.CommandContext(b.Context(), "true").Run())
+		_, err = launch.Self{Path: "/bin/true", Argv: []string{"true"}}.Ask(b.Context(), nil, nil, new(any))
+		require.Error(b, err, "true answers nothing")
 		nothing = append(nothing, 1e3*time.Since(begun).Seconds())
 	}
 	b.ReportMetric(stats.Median(children), "ms/child")

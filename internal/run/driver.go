@@ -20,7 +20,6 @@ import (
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
 	"gorun/internal/sample/take"
-	"gorun/internal/start/launch"
 )
 
 // driver executes a plan.
@@ -31,16 +30,15 @@ type driver struct {
 	order   matrix.Sequence
 	// takeSample takes one sample of a cell. An error makes the sample invalid.
 	takeSample func(ctx context.Context, cell int) (result.Sample, error)
-	lasting    launch.Lasting // of children that take samples
-	taker      take.Taker     // of this process; it has no sampler if the plan is fresh
-	running    atomic.Int64   // the cell that is being sampled
-	sampled    []int          // the cell of each sample
-	had        cpuset.Set     // CPUs of the run that this process could use when it began
-	lacked     bool           // a wait for missing CPUs has failed
-	fault      error          // the error of the latest sample that failed
-	before     float64        // seconds that the run took before the resume
-	begun      time.Time      // the samples
-	spent      float64        // seconds of the budget that the preparation took
+	taker      take.Taker   // of this process; it has no sampler if the plan is fresh
+	running    atomic.Int64 // the cell that is being sampled
+	sampled    []int        // the cell of each sample
+	had        cpuset.Set   // CPUs of the run that this process could use when it began
+	lacked     bool         // a wait for missing CPUs has failed
+	fault      error        // the error of the latest sample that failed
+	before     float64      // seconds that the run took before the resume
+	begun      time.Time    // the samples
+	spent      float64      // seconds of the budget that the preparation took
 
 	drawInterim func(result.Interim) // nil: no display
 	showAt      time.Time            // of the next interim state

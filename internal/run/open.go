@@ -65,7 +65,6 @@ func (d *driver) open(ctx context.Context) (err error) {
 	live := d.state.childWork
 	if d.fresh() {
 		d.takeSample = d.sampleInChild
-		d.onClose(func() error { d.lasting.Close(); return nil })
 	} else {
 		d.taker.Cells = d.cellContents()
 		if d.taker.Sampler, err = d.x.Open(d.setting(ctx), d.taker.Cells); err != nil {

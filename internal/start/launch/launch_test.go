@@ -49,6 +49,18 @@ const (
 
 func TestMain(m *testing.M) {
 	dying = tests.Hang
+	switch os.Args[0] {
+	case asEnvironment:
+		if err := json.NewEncoder(os.Stdout).Encode(os.Environ()); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case asParent:
+		sh := Self{Path: "/bin/sh", Argv: []string{"sh"}}
+		_, err := sh.Ask(context.Background(), []string{"-c", os.Args[1]}, nil, new(any))
+		Report(os.Stdout, err)
+		os.Exit(0)
+	}
 	if len(os.Args) < 2 || os.Args[1] != asSupervisor && !strings.HasPrefix(os.Args[1], "launch-") {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
 		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
@@ -69,14 +81,6 @@ func TestMain(m *testing.M) {
 		if o, err = Run(context.Background(), c); err == nil {
 			os.Exit(o.ExitCode)
 		}
-	case asEnvironment:
-		err = json.NewEncoder(os.Stdout).Encode(os.Environ())
-	case asParent:
-		_, err = command().Self.Ask(context.Background(), nil, []string{asShell, args[0]}, nil, new(any))
-		Report(os.Stdout, err)
-		err = nil
-	case asShell:
-		err = syscall.Exec("/bin/sh", append([]string{"gorun", "-c"}, args...), os.Environ())
 	case asCommand:
 		err = Exec(placement.Setting{}, args, os.Environ())
 	case asWriter:

@@ -35,8 +35,6 @@ type Group struct {
 	Together bool
 	// Fixed: the members do not change their own setting, so that each change is a mismatch.
 	Fixed bool
-	// Quiet: nothing looks at the members while they run, neither at their settings nor for a signal that has stopped them.
-	Quiet bool
 	// Started is called with the PIDs of the members when all of them wait at the gate; nil: nothing is.
 	Started func(pids []int)
 
@@ -296,7 +294,7 @@ func (r *running) start(g Group) (err error) {
 	}
 	asked := request{
 		Migrations: g.Migrations, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
-		Gate: g.Gate, Together: g.Together, Fixed: g.Fixed, Quiet: g.Quiet, Started: g.Started != nil, Members: g.Members,
+		Gate: g.Gate, Together: g.Together, Fixed: g.Fixed, Started: g.Started != nil, Members: g.Members,
 	}
 	for _, files := range r.files {
 		asked.Files = append(asked.Files, len(files))

@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,8 +10,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"gorun/internal/base/hint"
@@ -22,7 +26,7 @@ const Patience = 2 * time.Second
 // Self is gorun as a program to start.
 type Self struct {
 	Path string   // of the executable
-	Argv []string // argv[0], and everything before its arguments
+	Argv []string // argv[0], and everything before the arguments of Ask
 	Env  []string // all of the environment
 	// Patience is the time from a request to end until the process is killed; 0: the constant.
 	Patience time.Duration
@@ -44,26 +48,33 @@ func (s Self) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Ask starts one process, a group of one: it gets the request as JSON on its stdin, and prints its answer as JSON. When ctx ends, the
-// process is asked to end. If the process failed, the error is the one that it reported, with its hint. lasting is the supervisor of all
-// processes of the same Self; nil: this one has its own.
-func (s Self) Ask(ctx context.Context, lasting *Lasting, args []string, request, answer any) (Outcome, error) {
-	g := Group{
-		Self: s, Lasting: lasting, Quiet: true, Keep: mostAnswered,
-		Members: []Member{{Path: s.Path, Argv: s.Args(args...), Request: request}},
+// Ask runs one process: it gets the request as JSON on its stdin (nothing if the request is nil) and prints its answer
+// as JSON. Ask returns what the process used. When ctx ends, the process is asked to end by a SIGTERM. If the process
+// failed, the error is the one that it reported, with its hint.
+func (s Self) Ask(ctx context.Context, args []string, request, answer any) (used linux.Usage, err error) {
+	runtime.LockOSThread() // the process dies with this thread, which must last as long
+	defer runtime.UnlockOSThread()
+	cmd := s.Command(ctx, args...)
+	cmd.SysProcAttr = linux.ChildAttr()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = cmp.Or(s.Patience, Patience)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if request != nil {
+		text, err := json.Marshal(request)
+		if err != nil {
+			return used, fmt.Errorf("request of %s: %w", strings.Join(args, " "), err)
+		}
+		cmd.Stdin = bytes.NewReader(text)
 	}
-	o, err := Run(ctx, g)
-	if err := g.failure(o, err); err != nil {
-		return o, err
+	if err := cmd.Run(); err != nil {
+		return used, reported(err, stderr.String())
 	}
-	if err := json.Unmarshal(o.Stdout, answer); err != nil {
-		return o, fmt.Errorf("%s: cannot read its result: %w", strings.Join(s.Args(args...), " "), err)
+	if err := json.Unmarshal(stdout.Bytes(), answer); err != nil {
+		return used, fmt.Errorf("%s: cannot read its result: %w", strings.Join(s.Args(args...), " "), err)
 	}
-	return o, nil
+	return linux.UsageOf(*cmd.ProcessState.SysUsage().(*syscall.Rusage)), nil
 }
-
-// mostAnswered is how much of an answer is read.
-const mostAnswered = 1 << 28
 
 // Prefixes of the lines in which a process reports its error.
 const (
@@ -85,6 +96,21 @@ func Remedied(err error) error {
 		return err
 	}
 	return hint.With(err, linux.Remedy(err))
+}
+
+// reported returns the error that a process has reported on its stderr.
+func reported(err error, stderr string) error {
+	exit := new(exec.ExitError)
+	if !errors.As(err, &exit) {
+		return Remedied(err)
+	}
+	if said, way := Said(stderr); said != "" {
+		return hint.With(errors.New(said), way)
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Errorf("the process was %w", linux.NewKilled(os.DirFS("/"), status.Signal()))
+	}
+	return fmt.Errorf("the process ended with %w", err)
 }
 
 // Said returns the error that a process has reported on its stderr, and its hint; "": none.

@@ -26,9 +26,8 @@ import (
 
 // The names under which the test binary is a process of these tests.
 const (
-	asEnvironment = "launch-environment" // prints its own
-	asParent      = "launch-parent"      // asks a shell's script, and prints the error
-	asShell       = "launch-shell"       // is a shell with this script
+	asEnvironment = "environment" // tells its own
+	asParent      = "parent"      // runs a shell's script as its child, and prints the error
 )
 
 // told is what the processes of these tests print.
@@ -39,7 +38,8 @@ type told struct {
 
 // asked runs a script as a child.
 func asked(ctx context.Context, script string, args ...string) (a told, err error) {
-	_, err = command().Self.Ask(ctx, nil, append([]string{asShell, script}, args...), nil, &a)
+	sh := Self{Path: "/bin/sh", Argv: []string{"gorun"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	_, err = sh.Ask(ctx, append([]string{"-c", script}, args...), nil, &a)
 	return a, err
 }
 
@@ -52,21 +52,13 @@ func TestAsk(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "--limit 2 3", a.Text)
 
-	o, err := command().Self.Ask(t.Context(), nil, []string{asShell, "cat"}, told{"asked", 7}, &a)
+	sh := Self{Path: "/bin/sh", Argv: []string{"sh", "-c"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	used, err := sh.Ask(t.Context(), []string{"cat"}, told{"asked", 7}, &a)
 	require.NoError(t, err)
 	assert.Equal(t, told{"asked", 7}, a, "the request is on stdin")
-	assert.Positive(t, o.MinorFaults)
-	_, err = command().Self.Ask(t.Context(), nil, []string{asShell, "cat"}, math.NaN(), &a)
-	require.ErrorContains(t, err, "request: ")
-
-	lasting := new(Lasting)
-	defer lasting.Close()
-	for range 2 {
-		_, err = command().Self.Ask(t.Context(), lasting, []string{asShell, `echo '{"Text": "again"}'`}, nil, &a)
-		require.NoError(t, err)
-		assert.Equal(t, "again", a.Text)
-		assert.NotNil(t, lasting.idle)
-	}
+	assert.Positive(t, used.MinorFaults)
+	_, err = sh.Ask(t.Context(), []string{"cat"}, math.NaN(), &a)
+	require.ErrorContains(t, err, "request of cat: ")
 }
 
 func TestAskFails(t *testing.T) {
@@ -78,10 +70,10 @@ func TestAskFails(t *testing.T) {
 		`echo x >&2; echo " gorun: error: a: b " >&2; echo y >&2; exit 2`: {
 			"a: b", "",
 		},
-		`echo "gorun: hint: less" >&2; exit 3`: {"the process ended before its time, with exit code 3", ""},
-		`echo "{}"; exit 3`:                    {"the process ended before its time, with exit code 3", ""},
-		`kill -9 $$`:                           {"the process ended before its time: killed by SIGKILL", ""},
-		`kill -ABRT $$`:                        {"the process ended before its time: killed by SIGABRT", ""},
+		`echo "gorun: hint: less" >&2; exit 3`: {"the process ended with exit status 3", ""},
+		`echo "{}"; exit 3`:                    {"the process ended with exit status 3", ""},
+		`kill -9 $$`:                           {"the process was killed by SIGKILL", ""},
+		`kill -ABRT $$`:                        {"the process was killed by SIGABRT", ""},
 	} {
 		_, err := asked(t.Context(), script)
 		require.Error(t, err, script)
@@ -92,11 +84,11 @@ func TestAskFails(t *testing.T) {
 
 	for _, script := range []string{"echo no JSON", "true", `echo '{"Seed": -1}'`, "echo '{}{}'"} {
 		_, err := asked(t.Context(), script)
-		require.ErrorContains(t, err, "gorun "+asShell+" "+script+": cannot read its result: ", script)
+		require.ErrorContains(t, err, "gorun -c "+script+": cannot read its result: ", script)
 	}
 
 	none := Self{Path: filepath.Join(t.TempDir(), "none"), Argv: []string{"gorun"}}
-	_, err := none.Ask(t.Context(), nil, nil, nil, new(any))
+	_, err := none.Ask(t.Context(), nil, nil, new(any))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.NotContains(t, err.Error(), "ended", "there was none")
 }
@@ -104,9 +96,11 @@ func TestAskFails(t *testing.T) {
 // A child has the environment that it is given, and nothing from the parent's.
 func TestAskEnvironment(t *testing.T) {
 	t.Setenv("GORUN_LIMIT", "5")
+	self, err := os.Executable()
+	require.NoError(t, err)
 	for _, env := range [][]string{{"A=1", "B=two words"}, {"ONE="}} {
 		var got []string
-		_, err := command().Self.In(env).Ask(t.Context(), nil, []string{asEnvironment}, nil, &got)
+		_, err := Self{Path: self, Argv: []string{asEnvironment}}.In(env).Ask(t.Context(), nil, nil, &got)
 		require.NoError(t, err)
 		assert.Equal(t, env, got)
 	}
@@ -119,9 +113,9 @@ func TestAskIsEnded(t *testing.T) {
 		patience time.Duration
 		want     string
 	}{
-		"it ends":         {`echo $$ >"$0"; exec sleep 600`, tests.Hang, "the process ended before its time: killed by SIGTERM"},
+		"it ends":         {`echo $$ >"$0"; exec sleep 600`, tests.Hang, "the process was killed by SIGTERM"},
 		"it says so":      {`trap 'echo "gorun: error: interrupted" >&2; exit 130' TERM; echo $$ >"$0"; read x <"$1"`, tests.Hang, "interrupted"},
-		"it does not end": {`trap "" TERM; echo $$ >"$0"; exec sleep 600`, time.Millisecond, "the process ended before its time: killed by SIGKILL"},
+		"it does not end": {`trap "" TERM; echo $$ >"$0"; exec sleep 600`, time.Millisecond, "the process was killed by SIGKILL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -139,9 +133,8 @@ func TestAskIsEnded(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			gorun := command().Self
-			gorun.Patience = c.patience
-			_, err := gorun.Ask(ctx, nil, []string{asShell, c.script, up, never}, nil, new(any))
+			sh := Self{Path: "/bin/sh", Argv: []string{"sh"}, Env: os.Environ(), Patience: c.patience}
+			_, err := sh.Ask(ctx, []string{"-c", c.script, up, never}, nil, new(any))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -155,7 +148,8 @@ func TestAskDiesWithParent(t *testing.T) {
 	out, in, err := os.Pipe()
 	require.NoError(t, err)
 	defer out.Close()
-	parent := exec.Command(self, asParent, "echo $$ >&3; exec sleep 600")
+	parent := exec.Command(self, "echo $$ >&3; exec sleep 600")
+	parent.Args[0] = asParent
 	parent.ExtraFiles = []*os.File{in}
 	require.NoError(t, parent.Start())
 	require.NoError(t, in.Close())
@@ -176,12 +170,14 @@ func TestAskDiesWithParent(t *testing.T) {
 // A child that the kernel kills for lack of memory is reported with the signal and the limit of its cgroup.
 func TestKilledForWantOfMemory(t *testing.T) {
 	group := cgrouptest.Limited(t, "memory", 64<<20)
+	tests.Tools(t, "bash") // its exec can give a name
 	self, err := os.Executable()
 	require.NoError(t, err)
-	join := exec.Command("sh", "-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, group, self, asParent, "exec tail /dev/zero")
+	join := exec.Command("bash", "-c", `echo $$ > "$0/cgroup.procs" && exec -a "$@"`, group, asParent, self,
+		"exec tail /dev/zero")
 	text, err := join.CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	assert.Contains(t, string(text), "the process ended before its time: killed by SIGKILL; the memory limit of its control group is "+
+	assert.Contains(t, string(text), "the process was killed by SIGKILL; the memory limit of its control group is "+
 		"67108864 bytes, for which the kernel has killed 1 there so far")
 	assert.Contains(t, string(text), "gorun: hint: give it more memory ("+group+"/memory.")
 }

@@ -32,10 +32,11 @@ type Shared struct {
 	Outcome Outcome       // after Wait
 	Begun   time.Duration // when they began (CLOCK_MONOTONIC), after Wait
 
-	wait  time.Duration // from a request to end until they are killed
-	kill  context.CancelCauseFunc
-	ended chan struct{} // closed when none of them is left
-	err   error
+	members []Member
+	wait    time.Duration // from a request to end until they are killed
+	kill    context.CancelCauseFunc
+	ended   chan struct{} // closed when none of them is left
+	err     error
 
 	mu     sync.Mutex
 	memory []byte
@@ -72,7 +73,7 @@ func (s Self) Start(ctx context.Context, command string, members []Member) (c *S
 		m.Path, m.Argv, m.Files = s.Path, s.Args(command), append([]*os.File{file}, m.Files...)
 		g.Members = append(g.Members, m)
 	}
-	c = &Shared{wait: cmp.Or(s.Patience, Patience), ended: make(chan struct{})}
+	c = &Shared{members: members, wait: cmp.Or(s.Patience, Patience), ended: make(chan struct{})}
 	if c.memory, err = linux.MapShared(file, csrc.SharedBytes); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (s Self) Start(ctx context.Context, command string, members []Member) (c *S
 		c.Outcome, c.err = Run(running, g)
 		stop()
 		kill(nil)
-		c.err = g.failure(c.Outcome, c.err)
+		c.err = c.failure()
 	}()
 	for c.shared.Waiting() < len(members) {
 		select {
@@ -109,7 +110,7 @@ func (m Member) input() (*os.File, error) {
 	}
 	err = json.NewEncoder(file).Encode(m.Request)
 	if _, failed := file.Seek(0, io.SeekStart); cmp.Or(err, failed) != nil {
-		return nil, errors.Join(fmt.Errorf("request: %w", cmp.Or(err, failed)), file.Close())
+		return nil, errors.Join(fmt.Errorf("request of %s: %w", m.Name, cmp.Or(err, failed)), file.Close())
 	}
 	return file, nil
 }
@@ -156,33 +157,27 @@ func (c *Shared) Wait() error {
 	return cmp.Or(c.err, linux.UnmapShared(c.memory))
 }
 
-// failure returns why processes of gorun did not start, or why the first to fail has failed; nil: none has.
-func (g Group) failure(o Outcome, err error) error {
-	if refused := (*ExitError)(nil); errors.As(err, &refused) {
-		return hint.With(refused.Err, hint.Of(err)) // gorun itself does not end with that code
+// failure returns why they did not start, or why the first to fail has failed; nil: none has.
+func (c *Shared) failure() error {
+	if refused := (*ExitError)(nil); errors.As(c.err, &refused) {
+		return hint.With(refused.Err, hint.Of(c.err)) // gorun itself does not end with that code
 	}
-	if err != nil {
-		return err
+	if c.err != nil {
+		return c.err
 	}
-	for i, e := range o.Members {
+	for i, e := range c.Outcome.Members {
 		if e.ExitCode == 0 || e.Late { // or another one has failed
 			continue
 		}
-		name, said, way := g.Members[i].Name, "", ""
-		if e.Signal == 0 {
-			said, way = Said(string(e.Stderr))
-		}
+		name := c.members[i].Name
+		said, way := Said(string(e.Stderr))
 		switch {
-		case said != "" && name != "":
-			return hint.With(fmt.Errorf("%s: %s", name, said), way)
-		case said != "":
-			return hint.With(errors.New(said), way)
-		}
-		name = cmp.Or(name, "the process")
-		if e.Signal != 0 {
+		case e.Signal != 0:
 			return fmt.Errorf("%s ended before its time: %w", name, linux.NewKilled(os.DirFS("/"), syscall.Signal(e.Signal)))
+		case said == "":
+			return fmt.Errorf("%s ended before its time, with exit code %d", name, e.ExitCode)
 		}
-		return fmt.Errorf("%s ended before its time, with exit code %d", name, e.ExitCode)
+		return hint.With(fmt.Errorf("%s: %s", name, said), way)
 	}
 	return nil
 }

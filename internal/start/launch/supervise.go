@@ -51,7 +51,6 @@ type request struct {
 	Gate       bool          `json:"gate,omitempty"`
 	Together   bool          `json:"together,omitempty"`
 	Fixed      bool          `json:"fixed,omitempty"`
-	Quiet      bool          `json:"quiet,omitempty"`
 	Started    bool          `json:"started,omitempty"`
 	Patience   time.Duration `json:"patience"` // from a request to end until a member is killed
 
@@ -200,15 +199,10 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 		return o, err
 	}
 	counted := count(g.family) // after the floor, which reading the trace would raise
-	machine, stopped := new(placement.Monitor), func() *float64 { return nil }
-	if !r.Quiet {
-		machine, stopped = placement.WatchMachine(nil), watchStops()
-	}
+	stopped := watchStops()
+	machine := placement.WatchMachine(nil)
 	for i, c := range g.processes {
-		c.monitor = new(placement.Monitor)
-		if !r.Quiet {
-			c.monitor = placement.Watch(placement.Thread{TID: c.pid, Setting: r.Members[i].Setting, Free: !r.Fixed})
-		}
+		c.monitor = placement.Watch(placement.Thread{TID: c.pid, Setting: r.Members[i].Setting, Free: !r.Fixed})
 	}
 	go g.obey()
 	if gate != nil {

@@ -52,8 +52,6 @@ type prober struct {
 	burners
 	cells []Cell
 	held  []heldFile // files that cells set
-
-	lasting launch.Lasting // of the probes
 }
 
 // Prepare locks the kernel's files that cells change, and starts the load of the first cell.
@@ -88,7 +86,7 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	defer p.abandon()
 	var answer probed
 	self := p.environment.Self.In(measure.Environment(p.environment.Environ))
-	o, err := self.Ask(ctx, &p.lasting, []string{ProbeCommand}, c.Request, &answer)
+	used, err := self.Ask(ctx, []string{ProbeCommand}, c.Request, &answer)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return result.Sample{}, ctx.Err()
@@ -98,13 +96,11 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	}
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts
-	sample.Unwaited = o.Unwaited
-	measure.Used(&sample, o.Usage)
+	measure.Used(&sample, used)
 	return sample, p.addTo(&sample, before)
 }
 
 func (p *prober) Close() error {
-	p.lasting.Close()
 	return errors.Join(p.stop(), release(p.held))
 }
 
