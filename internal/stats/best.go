@@ -110,8 +110,8 @@ func (c *contest) best(gone map[int]bool) Best {
 			found.Left = append(found.Left, cell)
 		}
 	}
-	if len(found.Left) == 0 {
-		return found
+	if len(found.Left)+len(c.out) < 2 || len(found.Left) == 0 {
+		return found // nothing was compared, or none is the best
 	}
 	farthest := func(cell int) (ratio float64) {
 		for _, other := range found.Left {

@@ -130,6 +130,8 @@ func TestBestLeaves(t *testing.T) {
 			}
 		})
 	}
+	alone := newContest(design(1, 2))
+	assert.Equal(t, -1, alone.best(map[int]bool{1: true}).Winner, "the other cell could not be run")
 	circle := newContest(design(1, 3))
 	for range 40 {
 		circle.add(map[int]float64{0: 1, 1: 2}, math.NaN(), true)

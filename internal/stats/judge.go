@@ -302,7 +302,7 @@ func (r *Judge) Done() bool {
 		return true
 	case r.until.Best:
 		best := r.Best()
-		return r.unsound() || best.Winner >= 0 || len(best.Left) == 0
+		return r.unsound() || best.Winner >= 0 || len(best.Left) == 0 || len(best.Left)+len(best.Out) < 2
 	case r.until.Rounds > 0:
 		return r.until.Held && len(r.live) == 0
 	}

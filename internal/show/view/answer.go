@@ -239,8 +239,8 @@ func Verdicts(run *result.Run) []Statement {
 // best says which cell of a run is the best, if that was looked for.
 func best(run *result.Run, names []string) []Statement {
 	found := run.Matrix.Best
-	if found == nil {
-		return nil
+	if found == nil || len(found.Left)+len(found.Out) < 2 {
+		return nil // the others could not be run
 	}
 	var left []string
 	for _, cell := range found.Left {
@@ -255,7 +255,11 @@ func best(run *result.Run, names []string) []Statement {
 	case found.Winner != nil && len(left) > 0:
 		text = fmt.Sprintf("The best is %s: not more than %s better: %s", names[*found.Winner], units.Share(run.Matrix.Margin), Names(left))
 	case found.Winner != nil:
-		text = fmt.Sprintf("The best is %s: each other cell is worse than it, or than another", names[*found.Winner])
+		others := "each other cell"
+		if len(found.Out)+1 < len(run.Cells) {
+			others += " that could be run"
+		}
+		text = fmt.Sprintf("The best is %s: %s is worse than it, or than another", names[*found.Winner], others)
 	}
 	return []Statement{{Text: text}}
 }

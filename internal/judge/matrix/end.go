@@ -1,0 +1,70 @@
+package matrix
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"gorun/internal/base/hint"
+	"gorun/internal/record/result"
+	"gorun/internal/stats"
+)
+
+// errManyBaselines is the error of a run that looks for the best cell among cells that are not compared with each other.
+var errManyBaselines = hint.Usage(errors.New("--best: the cells are not all compared with one baseline"))
+
+// until returns the end of a run as the judge of a figure knows it.
+func until(end result.End, figure Comparand) stats.Until {
+	return stats.Until{Rounds: end.Samples, Answers: end.Answers(), Held: end.FailOn != "", Best: end.Enough == result.EnoughBest && figure.decides}
+}
+
+// GoOn sets another end of the run. It returns an error if this gorun does not know it.
+func (b *Judging) GoOn(end result.End) error {
+	if len(b.groups) > 1 && end.Enough == result.EnoughBest {
+		return errManyBaselines
+	}
+	var gate FailOn
+	if err := gate.Set(end.FailOn); end.FailOn != "" && err != nil {
+		return err
+	}
+	b.run.Matrix.End, b.gate = &end, gate
+	for _, g := range b.groups {
+		for f, judge := range g.judges {
+			judge.GoOn(until(end, b.figures[f]))
+		}
+	}
+	b.release()
+	if b.Between() {
+		b.begin()
+	}
+	return nil
+}
+
+// gateLooks is how often it is seen whether the gate is answered, at least, while the number of rounds doubles. A look takes longer with
+// more rounds.
+const gateLooks = 32
+
+// release leaves out the cells about which the gate is answered, or whose intervals are as narrow as the precision, by each figure that it
+// names.
+func (b *Judging) release() {
+	if len(b.gate) == 0 {
+		return
+	}
+	columns := b.gate.columns(b.run)
+	verdicts := b.verdicts((*stats.Judge).Found)
+	for _, g := range b.groups {
+		for cell, of := range g.cells {
+			is := compared{b.run.Cells[of].Name, map[string]stats.Verdict{"": verdicts[of].decides}}
+			maps.Copy(is.verdicts, verdicts[of].others)
+			enough := func() bool {
+				return !slices.ContainsFunc(columns, func(column string) bool {
+					f := max(0, slices.IndexFunc(b.figures, func(figure Comparand) bool { return figure.Column == column && !figure.decides }))
+					return !g.judges[f].Settled(cell)
+				})
+			}
+			if of != g.baseline && (b.gate.decided(b.run, is) || enough()) {
+				g.judge().Release(cell)
+			}
+		}
+	}
+}
