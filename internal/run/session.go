@@ -165,12 +165,9 @@ func (s *session) continueJournal(o *Options) error {
 	}
 	s.journal, s.resumed, s.begun = file, recording, true
 	s.onClose(s.journal.Close)
-	end := s.run.Matrix.Ends()
+	end := matrix.Resumed(recording.Run.Matrix, s.run.Matrix.Ends())
 	s.run = recording.Run
 	s.run.Findings = []result.Finding{} // it is explained again
-	if s.run.Matrix.Enough == "" {
-		end.Enough, end.FailOn = "", "" // it goes on by the rule that it began with
-	}
 	if s.run.Matrix.Ends() == end || recording.Judging == nil {
 		return nil
 	}

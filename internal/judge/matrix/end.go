@@ -18,6 +18,15 @@ func until(end result.End, figure Comparand) stats.Until {
 	return stats.Until{Rounds: end.Samples, Answers: end.Answers(), Held: end.FailOn != "", Best: end.Enough == result.EnoughBest && figure.decides}
 }
 
+// Resumed returns the end to which a recorded run goes on if it is resumed with another one. A run of an older gorun, whose header does not
+// say when a cell leaves, goes on by the rule that it began with.
+func Resumed(recorded *result.Matrix, now result.End) result.End {
+	if recorded.Enough == "" {
+		return result.End{Samples: now.Samples}
+	}
+	return now
+}
+
 // GoOn sets another end of the run. It returns an error if this gorun does not know it.
 func (b *Judging) GoOn(end result.End) error {
 	if len(b.groups) > 1 && end.Enough == result.EnoughBest {

@@ -128,3 +128,10 @@ func TestCommon(t *testing.T) {
 		matrix.Common([]result.Cell{cells[0], cells[2]}))
 	assert.Len(t, cells[0].Flags, 4, "the cells keep theirs")
 }
+
+// A run of an older gorun goes on by the rule that it began with, and one of this gorun by the rule that is asked for.
+func TestResumed(t *testing.T) {
+	asked := result.End{Samples: 9, Enough: result.EnoughAnswer, FailOn: "slower"}
+	assert.Equal(t, result.End{Samples: 9}, matrix.Resumed(&result.Matrix{}, asked))
+	assert.Equal(t, asked, matrix.Resumed(&result.Matrix{Enough: result.EnoughPrecision}, asked))
+}
