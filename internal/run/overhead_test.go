@@ -47,16 +47,17 @@ func TestOverhead(t *testing.T) {
 // It is warned of if it is a large share of the time of samples that are not short.
 func TestOverheadWarns(t *testing.T) {
 	for name, c := range map[string]struct {
-		seconds, own float64
-		warns        bool
+		seconds, own, run float64
+		warns             bool
 	}{
-		"much":          {0.03, 0.06, true},
-		"little":        {0.03, 0.04, false},
-		"short samples": {0.01, 0.9, false},
+		"much":          {0.03, 0.06, 1, true},
+		"little":        {0.03, 0.04, 1, false},
+		"short samples": {0.01, 0.9, 1, false},
+		"short run":     {0.03, 0.06, 0.9, false},
 	} {
 		r := newTestRun(t, matrix.Turns, 1, Options{samples: 1})
 		r.result().Samples = []result.Sample{{Seconds: c.seconds}}
-		r.warnOverhead(result.Overhead{CPUSeconds: c.own, Seconds: 1})
+		r.warnOverhead(result.Overhead{CPUSeconds: c.own, Seconds: c.run})
 		text := r.env.Stderr.(*bytes.Buffer).String()
 		for _, w := range r.result().Warnings {
 			text += w.Message
