@@ -73,8 +73,8 @@ func oneSample(b *testing.B, gorun string, values any, args ...string) {
 	require.NoError(b, err)
 	var run result.Run
 	require.NoError(b, json.Unmarshal(out, &run))
-	require.Len(b, run.Samples, 1)
-	text, err := json.Marshal(run.Samples[0].Values)
+	require.Equal(b, 1, run.Samples.Len())
+	text, err := json.Marshal(run.Samples.At(0).Values)
 	require.NoError(b, err)
 	require.NoError(b, json.Unmarshal(text, values))
 }

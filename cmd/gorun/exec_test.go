@@ -15,8 +15,8 @@ func TestPreparationIsNotTimed(t *testing.T) {
 	begun := time.Now()
 	run := runOf(t, "ab", "true", "true", "--prepare", "sleep 0.2", "--samples", "1", "--warmup", "0")
 	took := time.Since(begun).Seconds()
-	require.Len(t, run.Samples, 3) // with the control's
-	for _, sample := range run.Samples {
+	require.Equal(t, 3, run.Samples.Len()) // with the control's
+	for _, sample := range run.Samples.All() {
 		took -= sleep.Seconds() + sample.Seconds
 	}
 	assert.Positive(t, took)

@@ -214,8 +214,8 @@ func shrinkingQuota(t *testing.T, f fault) {
 	h.await(f.says[0], func() bool { return f.report().MatchString(strings.Join(reasons(h.samples()), "\n")) })
 	write(t, dir+"/cpu.max", "max")
 	run := h.end()
-	for i, s := range run.Samples {
-		assert.True(t, isMeasured(s), "%q", s.Quality.Reasons)
+	for i, s := range run.Samples.All() {
+		assert.True(t, isMeasured(*s), "%q", s.Quality.Reasons)
 		if i < before {
 			assert.NotRegexp(t, f.report(), strings.Join(s.Quality.Reasons, "\n"))
 		}
@@ -271,10 +271,10 @@ func fullDisk(t *testing.T, f fault) {
 			var run result.Run
 			require.NoError(t, json.Unmarshal(h.stdout.Bytes(), &run), "%s", h.stderr.String())
 			kept := verified(t, h.journal).Run.Samples
-			require.NotEmpty(t, kept)
+			require.Positive(t, kept.Len())
 			assert.True(t, run.Partial)
-			assert.Len(t, run.Samples, len(kept)+1, "and the one that could not be stored")
-			t.Logf("%d samples stored, %d shown: %s", len(kept), len(run.Samples), h.stderr.String())
+			assert.Equal(t, kept.Len()+1, run.Samples.Len(), "and the one that could not be stored")
+			t.Logf("%d samples stored, %d shown: %s", kept.Len(), run.Samples.Len(), h.stderr.String())
 		})
 	}
 }
@@ -301,7 +301,7 @@ func removedJournal(t *testing.T, f fault) {
 	assert.Regexp(t, f.report(), h.stderr.String())
 	var run result.Run
 	require.NoError(t, json.Unmarshal(h.stdout.Bytes(), &run))
-	assert.Len(t, run.Samples, 6, "two rounds of two cells and the control")
+	assert.Equal(t, 6, run.Samples.Len(), "two rounds of two cells and the control")
 }
 
 // damagedJournal changes a byte of a journal. internal/judge/journal tests the changes of each kind of byte.
@@ -329,8 +329,8 @@ func steppingClock(t *testing.T, _ fault) {
 	h.awaitAfter(len(h.samples()), true)
 	run, took := h.end(), time.Since(begun).Seconds()
 	sum := 0.0
-	for _, s := range run.Samples {
-		assert.True(t, isMeasured(s))
+	for _, s := range run.Samples.All() {
+		assert.True(t, isMeasured(*s))
 		assert.Zero(t, *s.Quality.Signals.SuspendedSeconds)
 		sum += s.Seconds
 	}

@@ -163,7 +163,7 @@ func (h *harmed) samples() []result.Sample {
 		return h.have
 	}
 	if rec, err := journal.Read(context.Background(), input.Opener{}, h.journal, render.Views(rows).Known); err == nil {
-		h.size, h.have = info.Size(), rec.Run.Samples
+		h.size, h.have = info.Size(), rec.Run.Samples.Slice()
 	}
 	return h.have
 }
@@ -236,8 +236,8 @@ func (h *harmed) lost(f fault, from int) (lost int) {
 func (h *harmed) invalid(f fault, from, to int) (invalid int) {
 	h.Helper()
 	run := h.end()
-	for i, s := range run.Samples {
-		if isMeasured(s) {
+	for i, s := range run.Samples.All() {
+		if isMeasured(*s) {
 			continue
 		}
 		invalid++
@@ -246,7 +246,7 @@ func (h *harmed) invalid(f fault, from, to int) (invalid int) {
 		assert.Regexp(h, f.report(), strings.Join(s.Quality.Reasons, "\n"))
 	}
 	assert.Positive(h, invalid)
-	h.Logf("%d of %d samples lost", invalid, len(run.Samples))
+	h.Logf("%d of %d samples lost", invalid, run.Samples.Len())
 	return invalid
 }
 

@@ -117,7 +117,7 @@ func verify(ctx context.Context, e env, files []string) error {
 
 // described returns the number of lines, samples and cells of a journal without faults.
 func described(rec *journal.Recording) string {
-	text := fmt.Sprintf("right: %s, %s", units.Things(rec.Lines, "line"), units.Things(len(rec.Run.Samples), "sample"))
+	text := fmt.Sprintf("right: %s, %s", units.Things(rec.Lines, "line"), units.Things(rec.Run.Samples.Len(), "sample"))
 	if cells := len(rec.Run.Cells); cells > 0 {
 		text += " of " + units.Things(cells, "cell")
 	}

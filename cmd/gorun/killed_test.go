@@ -56,7 +56,7 @@ func TestLiveBindUnboundOnPurpose(t *testing.T) {
 	here, there := cpus[0], cpus[1]
 	var run result.Run
 	strays := func() (strays []bind.Process) {
-		figures, ok := result.Typed[bind.Figures](&run.Samples[0])
+		figures, ok := result.Typed[bind.Figures](run.Samples.At(0))
 		require.True(t, ok)
 		assert.True(t, figures.Bound)
 		require.Len(t, figures.Processes, 2)
@@ -98,9 +98,9 @@ func TestLiveBindUnboundOnPurpose(t *testing.T) {
 			return err != nil || now > moved+checks
 		})
 		run = h.end()
-		return err == nil && len(run.Samples) == 1 && len(strays()) == 1
+		return err == nil && run.Samples.Len() == 1 && len(strays()) == 1
 	})
-	sample := run.Samples[0]
+	sample := run.Samples.At(0)
 	assert.True(t, sample.Partial)
 	assert.False(t, sample.Placement.Verified)
 	assert.Equal(t, result.Invalid, sample.Quality.Grade)

@@ -108,9 +108,9 @@ func TestLiveServerJudged(t *testing.T) {
 	require.Len(t, run.Cells, 2)
 	require.NotNil(t, run.Cells[1].Verdict)
 	assert.Equal(t, stats.Faster, run.Cells[1].Verdict.Kind, "%v", run.Cells[1].Words)
-	for _, s := range run.Samples {
+	for _, s := range run.Samples.All() {
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
-		v, ok := result.Typed[live.Figures](&s)
+		v, ok := result.Typed[live.Figures](s)
 		require.True(t, ok)
 		require.NotNil(t, v.Metric2, "%v", s.Quality.Reasons)
 		assert.Positive(t, *v.Metric2, "lines a second")
@@ -141,8 +141,8 @@ func TestLiveServerEndpoint(t *testing.T) {
 		"--metric", "process:cpu", "--metric", "histogram_quantile(0.5, took_seconds)")...)
 	require.NoError(t, err, stderr)
 	valid := 0
-	for _, s := range run.Samples {
-		v, ok := result.Typed[live.Figures](&s)
+	for _, s := range run.Samples.All() {
+		v, ok := result.Typed[live.Figures](s)
 		if !ok || s.Quality.Grade == result.Invalid { // on a busy machine, a block may have had no answer
 			continue
 		}
@@ -178,8 +178,8 @@ func TestLiveServerBlocks(t *testing.T) {
 	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--better", "higher", "--washout", "10ms", "--samples", "2"}
 	run, stderr, err := runLive(t, append(args, "--metric", "rate=([0-9]+)", "--load", "echo rate=7", "--load-per-block")...)
 	require.NoError(t, err, stderr)
-	for _, s := range run.Samples {
-		v, ok := result.Typed[live.Figures](&s)
+	for _, s := range run.Samples.All() {
+		v, ok := result.Typed[live.Figures](s)
 		require.True(t, ok)
 		require.NotNil(t, v.Metric, "%v", s.Quality.Reasons)
 		assert.InDelta(t, 7, *v.Metric, 1e-9)
@@ -243,8 +243,8 @@ func TestLiveServerWithLoadElsewhere(t *testing.T) {
 	args := []string{"--pid", pid, "--vary", "placement=" + a + "," + b, "--metric", "rate", "--better", "higher", "--block", "50ms", "--washout", "10ms", "--samples", "1"}
 	run, stderr, err := runLive(t, append(args, "--with-pid", elsewhere, "--load", "sh -c 'kill -9 "+elsewhere+"; while :; do echo rate; sleep 0.01; done'")...)
 	require.NoError(t, err, stderr)
-	require.NotEmpty(t, run.Samples)
-	for _, s := range run.Samples {
+	require.Positive(t, run.Samples.Len())
+	for _, s := range run.Samples.All() {
 		assert.Contains(t, strings.Join(s.Quality.Reasons, "\n"), "the process "+elsewhere+" (--with-pid): it has ended")
 	}
 	_, stderr, err = runLive(t, append(args, "--with-pid", pid, "--load", "yes rate")...)
@@ -413,8 +413,8 @@ func TestLiveServerResumed(t *testing.T) {
 	want, err := time.ParseDuration(block.(string))
 	require.NoError(t, err)
 	assert.Greater(t, want, 400*time.Millisecond, "the default is too short for this counter")
-	require.Len(t, run.Samples, 9)
-	assert.GreaterOrEqual(t, run.Samples[8].Seconds, want.Seconds())
+	require.Equal(t, 9, run.Samples.Len())
+	assert.GreaterOrEqual(t, run.Samples.At(8).Seconds, want.Seconds())
 }
 
 // A server in a control group that is restarted costs a block, and not the run.

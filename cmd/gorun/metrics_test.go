@@ -90,7 +90,7 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 	assert.Equal(t, exitDone, tests.Receive(t, "end", code))
 	var doc result.Run
 	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
-	assert.Len(t, doc.Samples, 3)
+	assert.Equal(t, 3, doc.Samples.Len())
 	assert.False(t, doc.Partial)
 }
 

@@ -81,8 +81,8 @@ func TestResumeKeepsTheChosenCPU(t *testing.T) {
 	again := run(10, 1e9)
 	require.Equal(t, chosen, again.Cells[1].Chosen)
 	require.Equal(t, fmt.Sprintf("taskset -c %d", cpus[1]), again.Cells[1].Lines.Taskset)
-	require.Len(t, again.Samples, 6)
-	for _, s := range again.Samples {
+	require.Equal(t, 6, again.Samples.Len())
+	for _, s := range again.Samples.All() {
 		if s.Slot.Cell == 1 {
 			require.Equal(t, fmt.Sprintf("cpus %d", cpus[1]), s.Placement.Requested)
 		}

@@ -151,8 +151,8 @@ func TestLiveMatrixAcrossCommits(t *testing.T) {
 	stdout, _ := c.run("sh", "-c", says[1])
 	whole := c.journal(name)
 	assert.False(t, whole.Partial)
-	assert.Len(t, whole.Samples, 90)
-	assert.Equal(t, interrupted.Samples, whole.Samples[:len(interrupted.Samples)])
+	assert.Equal(t, 90, whole.Samples.Len())
+	assert.Equal(t, interrupted.Samples.Slice(), whole.Samples.First(interrupted.Samples.Len()).Slice())
 	assert.Equal(t, interrupted.Seed, whole.Seed)
 
 	again, _ := c.run("make", "matrix", cells)

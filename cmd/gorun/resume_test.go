@@ -71,13 +71,13 @@ func resumeAfterKill(t *testing.T, _ fault) {
 	require.Len(t, run.Cells, 3)
 	assert.False(t, run.Partial)
 	taken := map[string]int{}
-	for i, s := range run.Samples {
+	for i, s := range run.Samples.All() {
 		assert.Equal(t, i, s.Index)
 		require.NotNil(t, s.Slot)
 		taken[strconv.Itoa(s.Round)+" "+strconv.Itoa(s.Cell)+" "+strconv.FormatBool(s.Control)]++
 	}
 	assert.Len(t, taken, rounds*4, "three cells and the control in each round")
-	assert.Len(t, run.Samples, rounds*4, "each of them once")
+	assert.Equal(t, rounds*4, run.Samples.Len(), "each of them once")
 	for i, cell := range run.Cells {
 		assert.Equal(t, i != run.Matrix.Baseline, cell.Verdict != nil, cell.Name)
 		assert.NotNil(t, cell.Summary, cell.Name)

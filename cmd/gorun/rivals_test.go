@@ -129,8 +129,8 @@ func claimsGorun(t *testing.T, command string) (bool, float64) {
 	t.Helper()
 	run := runOf(t, "ab", command, command, "--budget", "4s")
 	var seconds []float64
-	for i := range run.Samples {
-		seconds = append(seconds, run.Samples[i].Seconds)
+	for i := range run.Samples.All() {
+		seconds = append(seconds, run.Samples.At(i).Seconds)
 	}
 	claims := claimed(run)
 	if len(claims) > 0 {

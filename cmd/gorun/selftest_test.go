@@ -45,7 +45,7 @@ func TestSelftest(t *testing.T) {
 			wrong++
 			t.Logf("false: %v", claims)
 		}
-		t.Logf("matrix %d: %v, %d samples", i, words(run), len(run.Samples))
+		t.Logf("matrix %d: %v, %d samples", i, words(run), run.Samples.Len())
 	}
 	assert.LessOrEqual(t, wrong, (*selftestEqual+7)/8, "of %d matrices of equal cells", *selftestEqual)
 

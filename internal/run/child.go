@@ -216,9 +216,8 @@ func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 				a, err = d.ask(ctx, baseline, samples, warmup, budget)
 				return err
 			})
-			for i := range a.Samples {
-				s := &a.Samples[i]
-				executions = append(executions, matrix.Execution{Compared: figures[0].Of(s), Seconds: s.Seconds})
+			for _, s := range a.Samples {
+				executions = append(executions, matrix.Execution{Compared: figures[0].Of(&s), Seconds: s.Seconds})
 				each = s.Seconds
 			}
 			return executions, err

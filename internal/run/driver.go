@@ -282,8 +282,8 @@ func (d *driver) takeNext(cut context.Context, slot result.Slot) (result.Sample,
 	d.running.Store(int64(slot.Cell))
 	d.showInterim()
 	d.vary(slot)
-	before := d.session.run.Samples
-	d.awaitCPUs(cut, len(before) > 0 && before[len(before)-1].Quality.Grade == result.Invalid)
+	before := d.session.run.Samples.Last()
+	d.awaitCPUs(cut, before != nil && before.Quality.Grade == result.Invalid)
 	return d.takeSample(cut, slot.Cell)
 }
 
@@ -296,7 +296,7 @@ func (d *driver) add(cut context.Context, slot result.Slot, sample result.Sample
 		d.state.add(sample)
 		return d.order.Add(sample, slot.Elapsed)
 	}
-	sample.Index = len(run.Samples)
+	sample.Index = run.Samples.Len()
 	if len(run.Cells) > 0 {
 		sample.Slot = &slot
 	}
@@ -325,7 +325,7 @@ func (d *driver) vary(slot result.Slot) {
 	}
 	v := experiment.Variation{Round: slot.Round}
 	if run := d.session.run; run.Matrix.Padding > 0 {
-		random := rand.New(rand.NewPCG(run.Seed, 1<<63+uint64(len(run.Samples))))
+		random := rand.New(rand.NewPCG(run.Seed, 1<<63+uint64(run.Samples.Len())))
 		v.Padding = 16 * (1 + random.IntN(run.Matrix.Padding/16))
 	}
 	of.Vary(v)
@@ -368,7 +368,7 @@ func (d *driver) judge() {
 		return
 	}
 	if d.schedule.Order == matrix.Turns {
-		sortByCell(run.Samples, d.sampled)
+		run.Samples = byCell(run.Samples, d.sampled)
 	}
 	if len(d.cells) == 1 && d.x.Compared == "" { // of wall time, if that is the figure
 		run.Summary = result.Summarise(run.Samples)
@@ -386,16 +386,12 @@ func (d *driver) end() (status error) {
 	return status
 }
 
-// sortByCell puts samples in the order of their cells, those of a cell in the order in which they were taken.
-func sortByCell(samples []result.Sample, cells []int) {
-	at := make([]int, len(samples))
+// byCell returns samples in the order of their cells, those of a cell in the order in which they were taken.
+func byCell(samples result.Samples, cells []int) result.Samples {
+	at := make([]int, samples.Len())
 	for i := range at {
 		at[i] = i
 	}
 	slices.SortStableFunc(at, func(a, b int) int { return cells[a] - cells[b] })
-	sorted := make([]result.Sample, len(samples))
-	for i, j := range at {
-		sorted[i] = samples[j]
-	}
-	copy(samples, sorted)
+	return samples.Pick(at)
 }

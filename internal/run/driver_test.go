@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/base/packed"
 	"gorun/internal/experiment"
 	"gorun/internal/files/input"
 	"gorun/internal/judge/journal"
@@ -96,7 +97,7 @@ func (r *testRun) open(t testing.TB) {
 		if err := r.before(ctx, r.taken); err != nil {
 			return result.Sample{}, err
 		}
-		d := r.takes(r.taken, len(r.result().Samples)/max(1, len(r.cells)+1))
+		d := r.takes(r.taken, r.result().Samples.Len()/max(1, len(r.cells)+1))
 		r.clock = r.clock.Add(d)
 		s := result.Sample{
 			Seconds: d.Seconds(), Placement: result.Placement{Verified: true}, Quality: result.Quality{Grade: result.Valid},
@@ -121,10 +122,10 @@ func TestSamplesAfterTheWarmup(t *testing.T) {
 	r.takes = func(taken, _ int) time.Duration { return time.Duration(9-8*min(taken, 1)) * time.Second }
 	require.NoError(t, r.sample(t.Context()))
 	run := r.result()
-	require.Len(t, run.Samples, 3)
+	require.Equal(t, 3, run.Samples.Len())
 	require.Len(t, run.Warmups, 1)
 	assert.Equal(t, 9.0, run.Warmups[0].Seconds)
-	for i, s := range run.Samples {
+	for i, s := range run.Samples.All() {
 		assert.Equal(t, i, s.Index)
 		assert.Equal(t, 1.0, s.Seconds)
 	}
@@ -149,7 +150,7 @@ func TestBudget(t *testing.T) {
 		r.takes = func(int, int) time.Duration { return c.takes }
 		require.NoError(t, r.sample(t.Context()))
 		assert.Equal(t, c.taken, r.taken, name)
-		assert.Len(t, r.result().Samples, c.kept, name)
+		assert.Equal(t, c.kept, r.result().Samples.Len(), name)
 		assert.Len(t, r.result().Warmups, c.taken-c.kept, name)
 		assert.Equal(t, []string{c.warning}, codes(r.result()), name)
 	}
@@ -170,17 +171,24 @@ func TestInterrupt(t *testing.T) {
 		run := r.result()
 		assert.True(t, run.Partial)
 		assert.Equal(t, at, r.taken)
-		require.NotEmpty(t, run.Samples)
-		assert.True(t, run.Samples[len(run.Samples)-1].Partial)
+		require.Positive(t, run.Samples.Len())
+		assert.True(t, run.Samples.Last().Partial)
 		assert.Empty(t, run.Warnings)
 	}
 }
 
 // interrupting are figures that interrupt a run when they are written to its journal.
-type interrupting struct{ interrupt func() }
+type interrupting struct{ interrupt interrupt }
+
+type interrupt func()
+
+func (*interrupt) Pack(*packed.Encoder)   {}
+func (*interrupt) Unpack(*packed.Decoder) {}
 
 func (f *interrupting) MarshalJSON() ([]byte, error) {
-	f.interrupt()
+	if f.interrupt != nil {
+		f.interrupt()
+	}
 	return []byte("{}"), nil
 }
 
@@ -191,14 +199,14 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r.spoil = func(s *result.Sample, taken, _ int) {
 			if taken == 1 {
-				s.Values = result.FiguresOf(&interrupting{cancel})
+				s.Values = result.FiguresOf(&interrupting{interrupt(cancel)})
 			}
 		}
 		require.NoError(t, r.sample(ctx))
 		run := r.result()
 		assert.True(t, run.Partial, "order %d", order)
-		require.Len(t, run.Samples, 2)
-		assert.False(t, run.Samples[1].Partial)
+		require.Equal(t, 2, run.Samples.Len())
+		assert.False(t, run.Samples.At(1).Partial)
 		assert.Empty(t, run.Warnings)
 		require.ErrorIs(t, r.outcome(nil), ErrInterrupted)
 	}
@@ -213,7 +221,7 @@ func TestInterruptBeforeTheFirst(t *testing.T) {
 		r.before = func(context.Context, int) error { panic("it was too late") }
 		require.NoError(t, r.sample(ctx))
 		assert.True(t, r.result().Partial)
-		assert.Empty(t, r.result().Samples)
+		assert.Zero(t, r.result().Samples.Len())
 	}
 }
 
@@ -227,7 +235,7 @@ func TestOver(t *testing.T) {
 		return nil
 	}
 	require.NoError(t, r.sample(t.Context()))
-	assert.Len(t, r.result().Samples, 4)
+	assert.Equal(t, 4, r.result().Samples.Len())
 	assert.False(t, r.result().Partial)
 	assert.Empty(t, r.result().Warnings)
 }
@@ -249,8 +257,8 @@ func TestDuration(t *testing.T) {
 		}
 		r.spoil = func(s *result.Sample, taken, _ int) { s.Partial = taken == 3 }
 		require.NoError(t, r.sample(t.Context()))
-		assert.Len(t, r.result().Samples, 4)
-		assert.True(t, r.result().Samples[3].Partial)
+		assert.Equal(t, 4, r.result().Samples.Len())
+		assert.True(t, r.result().Samples.At(3).Partial)
 		assert.False(t, r.result().Partial)
 	})
 }
@@ -263,15 +271,15 @@ func TestFaultCostsItsSample(t *testing.T) {
 		for at := range 6 {
 			r := newTestRun(t, order, 2, Options{samples: 5})
 			r.before = func(_ context.Context, taken int) error {
-				if taken == at && len(r.result().Samples) == at {
+				if taken == at && r.result().Samples.Len() == at {
 					return errors.New("broken")
 				}
 				return nil
 			}
 			require.NoError(t, r.sample(t.Context()))
 			run := r.result()
-			require.Len(t, run.Samples, len(whole.result().Samples), "order %d", order)
-			for i, s := range run.Samples {
+			require.Equal(t, whole.result().Samples.Len(), run.Samples.Len(), "order %d", order)
+			for i, s := range run.Samples.All() {
 				if i == at {
 					assert.Equal(t, []string{"broken"}, s.Quality.Reasons)
 				}
@@ -295,10 +303,10 @@ func TestFigureOfZero(t *testing.T) {
 			}
 		}
 		require.NoError(t, r.sample(t.Context()))
-		for i, s := range r.result().Samples {
+		for i, s := range r.result().Samples.All() {
 			assert.Equal(t, i != 1, s.Good(), "order %d", order)
 		}
-		assert.Equal(t, []string{"the time is 0: only figures above 0 are compared"}, r.result().Samples[1].Quality.Reasons)
+		assert.Equal(t, []string{"the time is 0: only figures above 0 are compared"}, r.result().Samples.At(1).Quality.Reasons)
 		require.NoError(t, r.journal.Close())
 		_, err := journal.Read(t.Context(), input.Opener{}, r.path, func(string) (column.List, bool) { return nil, true })
 		require.NoError(t, err, "order %d", order)
@@ -328,7 +336,7 @@ func TestCellIsGivenUp(t *testing.T) {
 		require.NoError(t, r.sample(t.Context()))
 		run := r.result()
 		taken := make([]int, cells)
-		for i, s := range run.Samples {
+		for i, s := range run.Samples.All() {
 			if s.Slot == nil || !s.Slot.Control {
 				taken[r.sampled[i]]++
 			}
@@ -351,7 +359,7 @@ func TestNoValidSample(t *testing.T) {
 		r := newTestRun(t, order, 2, Options{samples: 50})
 		r.before = func(context.Context, int) error { return hint.With(errors.New("no such CPU"), "give another") }
 		require.NoError(t, r.sample(t.Context()))
-		assert.LessOrEqual(t, len(r.result().Samples), 6)
+		assert.LessOrEqual(t, r.result().Samples.Len(), 6)
 		r.judge()
 		err := r.outcome(nil)
 		require.EqualError(t, err, "no sample is valid: no such CPU")
@@ -398,7 +406,7 @@ func TestJournalFails(t *testing.T) {
 		}
 		require.NoError(t, r.sample(t.Context()))
 		r.judge()
-		assert.Len(t, r.result().Samples, 3, "what could not be stored is shown")
+		assert.Equal(t, 3, r.result().Samples.Len(), "what could not be stored is shown")
 		err := r.finish(t.Context(), r.options)
 		require.ErrorIs(t, err, os.ErrClosed)
 		require.ErrorContains(t, err, "cannot write --out run.jsonl: ")
@@ -440,10 +448,9 @@ func TestSummaryOfOneCell(t *testing.T) {
 }
 
 // Samples of shuffled laps are shown cell by cell.
-func TestSortByCell(t *testing.T) {
-	samples := []result.Sample{{Index: 0}, {Index: 1}, {Index: 2}, {Index: 3}}
-	sortByCell(samples, []int{1, 0, 0, 1})
-	assert.Equal(t, []result.Sample{{Index: 1}, {Index: 2}, {Index: 0}, {Index: 3}}, samples)
+func TestByCell(t *testing.T) {
+	samples := byCell(packed.Of(result.Sample{Index: 0}, result.Sample{Index: 1}, result.Sample{Index: 2}, result.Sample{Index: 3}), []int{1, 0, 0, 1})
+	assert.Equal(t, []result.Sample{{Index: 1}, {Index: 2}, {Index: 0}, {Index: 3}}, samples.Slice())
 }
 
 // Row by row, each row has its share of the budget, and at least one sample.
@@ -451,7 +458,7 @@ func TestRows(t *testing.T) {
 	r := newTestRun(t, matrix.Rows, 2, Options{samples: 3})
 	require.NoError(t, r.sample(t.Context()))
 	var cells []int
-	for _, s := range r.result().Samples {
+	for _, s := range r.result().Samples.All() {
 		cells = append(cells, s.Cell)
 	}
 	assert.Equal(t, []int{0, 0, 0, 1, 1, 1}, cells)
@@ -459,7 +466,7 @@ func TestRows(t *testing.T) {
 	r = newTestRun(t, matrix.Rows, 2, Options{samples: 100, budget: 6 * time.Second})
 	require.NoError(t, r.sample(t.Context()))
 	perCell := map[int]int{}
-	for _, s := range r.result().Samples {
+	for _, s := range r.result().Samples.All() {
 		perCell[s.Cell]++
 	}
 	assert.Equal(t, map[int]int{0: 4, 1: 3}, perCell)
@@ -470,7 +477,7 @@ func TestPairs(t *testing.T) {
 	r := newTestRun(t, matrix.Pairs, 2, Options{samples: 3})
 	require.NoError(t, r.sample(t.Context()))
 	var places [][2]int
-	for _, s := range r.result().Samples {
+	for _, s := range r.result().Samples.All() {
 		places = append(places, [2]int{s.Round, s.Cell})
 	}
 	assert.Equal(t, [][2]int{{0, 0}, {0, 1}, {1, 1}, {1, 0}, {2, 1}, {2, 0}}, places)
@@ -497,7 +504,7 @@ func TestBlocksBudget(t *testing.T) {
 		}
 		require.NoError(t, r.sample(t.Context()), name)
 		assert.False(t, r.result().Partial, name)
-		assert.Len(t, r.result().Samples, c.want, name)
+		assert.Equal(t, c.want, r.result().Samples.Len(), name)
 	}
 }
 
@@ -526,7 +533,7 @@ func TestBlocksResume(t *testing.T) {
 		}
 		require.NoError(t, r.sample(ctx), "what the sample in flight says is not heard")
 		require.True(t, r.result().Partial, name)
-		require.Len(t, r.result().Samples, c.stopped, name)
+		require.Equal(t, c.stopped, r.result().Samples.Len(), name)
 
 		r.before = func(context.Context, int) error { return nil }
 		r.options.budget = c.budget
@@ -534,8 +541,8 @@ func TestBlocksResume(t *testing.T) {
 		r.open(t)
 		require.NoError(t, r.sample(t.Context()), name)
 		assert.False(t, r.result().Partial, name)
-		require.Len(t, r.result().Samples, c.want, name)
-		for i, s := range r.result().Samples {
+		require.Equal(t, c.want, r.result().Samples.Len(), name)
+		for i, s := range r.result().Samples.All() {
 			assert.Equal(t, i, s.Index, name)
 			assert.InDelta(t, i+1, s.Elapsed, 1e-9, name)
 		}
@@ -584,7 +591,7 @@ func TestBlocksInterrupted(t *testing.T) {
 	r.spoil = func(*result.Sample, int, int) { cancel() }
 	require.NoError(t, r.sample(ctx))
 	assert.True(t, r.result().Partial)
-	assert.Empty(t, r.result().Samples)
+	assert.Zero(t, r.result().Samples.Len())
 }
 
 // The reason why a sample is invalid is stored with it, before it can end the run.
@@ -596,8 +603,7 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 		}
 	}
 	require.NoError(t, r.sample(t.Context()))
-	samples := r.result().Samples
-	assert.Equal(t, result.Invalid, samples[len(samples)-1].Quality.Grade)
+	assert.Equal(t, result.Invalid, r.result().Samples.Last().Quality.Grade)
 
 	r = newTestRun(t, matrix.RandomBlocks, 3, Options{samples: 2})
 	r.spoil = func(s *result.Sample, taken, cell int) {
@@ -607,7 +613,7 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 		}
 	}
 	require.NoError(t, r.sample(t.Context()))
-	for _, s := range r.result().Samples {
+	for _, s := range r.result().Samples.All() {
 		if s.Cell == 2 && s.Round == 1 {
 			assert.Equal(t, result.Invalid, s.Quality.Grade)
 			assert.Equal(t, []string{"primes are 24 here and were 25 before"}, s.Quality.Reasons, "once")
@@ -629,10 +635,10 @@ func BenchmarkScheduler(b *testing.B) {
 		r.judge()
 		all := time.Since(begun)
 		begun = time.Now()
-		for _, s := range r.result().Samples {
-			require.NoError(b, r.journal.Write(result.Line{Sample: &s}))
+		for _, s := range r.result().Samples.All() {
+			require.NoError(b, r.journal.Write(result.Line{Sample: s}))
 		}
-		stored, samples := time.Since(begun), float64(len(r.result().Samples))
+		stored, samples := time.Since(begun), float64(r.result().Samples.Len())
 		b.ReportMetric(float64((all-stored).Microseconds())/samples, "µs-schedule/sample")
 		b.ReportMetric(float64(stored.Microseconds())/samples, "µs-journal/sample")
 	}
@@ -774,7 +780,7 @@ func TestBudgetEndsInTheFirstRound(t *testing.T) {
 		r.open(t)
 		require.NoError(t, r.sample(t.Context()))
 		require.NoError(t, r.heldRound())
-		samples := r.result().Samples
+		samples := r.result().Samples.Slice()
 		require.Len(t, samples, 4)
 		assert.True(t, samples[2].Partial)
 		samples[2].Slot.Elapsed = samples[3].Slot.Elapsed

@@ -184,9 +184,9 @@ func (d *driver) newSequence() (matrix.Sequence, error) {
 		return s.Sequence(run, names, d.x.Columns)
 	}
 	run.Matrix.Budget = s.Budget
-	for _, s := range run.Samples {
+	for _, s := range run.Samples.All() {
 		d.taker.Ends = d.taker.Ends || !s.Partial
-		d.state.add(s)
+		d.state.add(*s)
 	}
 	judging := d.resumed.Judging
 	d.before = judging.Elapsed()

@@ -14,16 +14,16 @@ import (
 // outcome returns the error of a run whose result was shown; status is that of the user's command.
 func (d *driver) outcome(status error) error {
 	run := d.session.run
-	doubtful := func(sample result.Sample) bool {
+	doubtful := func(sample *result.Sample) bool {
 		return !sample.Partial && sample.Quality.Grade != result.Valid // --duration cuts the last one
 	}
-	measured := func(sample result.Sample) bool { return sample.Quality.Grade != result.Invalid }
+	measured := func(sample *result.Sample) bool { return sample.Quality.Grade != result.Invalid }
 	switch {
 	case run.Partial:
 		return ErrInterrupted
 	case status != nil:
 		return status
-	case d.kind != onceRun && !slices.ContainsFunc(run.Samples, measured):
+	case d.kind != onceRun && !run.Samples.Has(measured):
 		return d.undecided(d.failed("no sample is valid"))
 	case !d.compares():
 		return d.undecided(d.failed("no cell is left to compare"))
@@ -32,7 +32,7 @@ func (d *driver) outcome(status error) error {
 	switch {
 	case err != nil:
 		return err
-	case d.options.strict && slices.ContainsFunc(run.Samples, doubtful):
+	case d.options.strict && run.Samples.Has(doubtful):
 		return ErrDoubtful
 	}
 	return nil
@@ -67,8 +67,8 @@ func (d *driver) failed(what string) error {
 	if d.fault != nil {
 		return fmt.Errorf("%s: %w", what, d.fault)
 	}
-	for _, s := range slices.Backward(run.Samples) {
-		if s.Quality.Grade == result.Invalid {
+	for i := run.Samples.Len() - 1; i >= 0; i-- {
+		if s := run.Samples.At(i); s.Quality.Grade == result.Invalid {
 			return fmt.Errorf("%s: %s", what, s.Quality.Reasons[0])
 		}
 	}

@@ -21,10 +21,10 @@ const (
 // countOverhead returns a function that adds to the run what gorun itself used since now, if samples were taken.
 func (d *driver) countOverhead() (end func()) {
 	run, begun, used, worked := d.session.run, d.env.Now(), linux.CountUsage(), d.taker.Worked
-	samples := len(run.Samples)
+	samples := run.Samples.Len()
 	return func() {
 		usage, err := used()
-		if err != nil || len(run.Samples) == samples {
+		if err != nil || run.Samples.Len() == samples {
 			return
 		}
 		own := result.Overhead{CPUSeconds: usage.UserSeconds + usage.SystemSeconds, Seconds: d.env.Now().Sub(begun).Seconds()}
@@ -42,8 +42,8 @@ func (d *driver) countOverhead() (end func()) {
 // warnOverhead warns if gorun itself used so much that it may have disturbed the samples.
 func (d *driver) warnOverhead(own result.Overhead) {
 	var seconds []float64
-	for i := range d.session.run.Samples {
-		seconds = append(seconds, d.session.run.Samples[i].Seconds)
+	for _, s := range d.session.run.Samples.Each() {
+		seconds = append(seconds, s.Seconds)
 	}
 	if own.Seconds < shortRun || own.Share() <= mostOverhead || stats.Median(seconds) <= shortSample {
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/experiment"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/kernel/linux"
@@ -33,7 +34,7 @@ func TestOverhead(t *testing.T) {
 			}
 		}
 		r.clock = r.clock.Add(2 * time.Second)
-		r.result().Samples = append(r.result().Samples, result.Sample{})
+		r.result().Samples.Append(&result.Sample{})
 		end()
 		own := r.result().Overhead
 		assert.InDelta(t, 5, own.Seconds, 1e-9)
@@ -56,7 +57,7 @@ func TestOverheadWarns(t *testing.T) {
 		"short run":     {0.03, 0.06, 0.9, false},
 	} {
 		r := newTestRun(t, matrix.Turns, 1, Options{samples: 1})
-		r.result().Samples = []result.Sample{{Seconds: c.seconds}}
+		r.result().Samples = packed.Of(result.Sample{Seconds: c.seconds})
 		r.warnOverhead(result.Overhead{CPUSeconds: c.own, Seconds: c.run})
 		text := r.env.Stderr.(*bytes.Buffer).String()
 		for _, w := range r.result().Warnings {

@@ -257,11 +257,11 @@ func (s *session) endJournal(o *Options) error {
 
 // writeFooter stores the derived results, unless the journal already has them.
 func (s *session) writeFooter() error {
-	if s.resumed != nil && s.resumed.Footed == len(s.run.Samples) {
+	if s.resumed != nil && s.resumed.Footed == s.run.Samples.Len() {
 		return nil // a torn line after it stays, and is left out
 	}
 	return s.journal.Write(result.Line{Footer: &result.Footer{
-		Samples: len(s.run.Samples), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,
+		Samples: s.run.Samples.Len(), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,
 		Warnings: s.run.Warnings, Partial: s.run.Partial, Overhead: s.run.Overhead,
 	}})
 }
@@ -275,6 +275,6 @@ func newRun(e Env, experiment string, o *Options) *result.Run {
 	return &result.Run{
 		Schema: result.Schema, Tool: e.Tool, Experiment: experiment, Seed: o.seed, Command: command,
 		Started: e.Now().UTC().Format(time.RFC3339Nano), Asked: o.asked,
-		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
+		Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}
 }

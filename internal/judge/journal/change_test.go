@@ -222,7 +222,7 @@ func isFree(v value, lines []string) bool {
 		if err != nil {
 			return false
 		}
-		s := rec.Run.Samples[v.line-1]
+		s := rec.Run.Samples.At(v.line - 1)
 		summed := rec.Run.Summary != nil || rec.Run.Matrix != nil && rec.Run.Matrix.Compared == ""
 		return !s.Good() || !summed
 	}

@@ -14,6 +14,7 @@ type checker struct {
 	Recording
 	of      Columns
 	figures []matrix.Comparand // the judged ones; none: nothing is judged
+	last    *result.Sample     // nil: none was taken
 	partial bool               // what the last footer says
 }
 
@@ -37,7 +38,7 @@ func (c *checker) take(line result.Line) error {
 
 // header takes the first line, and finds out how the samples are judged.
 func (c *checker) header(run *result.Run) error {
-	run.Samples, run.Units = []result.Sample{}, nil
+	run.Samples, run.Units = result.Samples{}, nil
 	c.Run = run
 	if err := checkCells(run); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (c *checker) goOn(end result.End) error {
 
 // sample takes a sample.
 func (c *checker) sample(s *result.Sample) error {
-	i := len(c.Run.Samples)
+	i := c.Run.Samples.Len()
 	if s.Index != i {
 		return fmt.Errorf("the sample's index is %d instead of %d", s.Index, i)
 	}
@@ -99,7 +100,7 @@ func (c *checker) sample(s *result.Sample) error {
 		return errors.New("only one of the sample and the run has cells")
 	}
 	if s.Slot == nil {
-		if i > 0 && c.Run.Samples[i-1].Partial {
+		if i > 0 && c.last.Partial {
 			return errors.New("a sample follows one that was cut short")
 		}
 	} else if err := c.place(s); err != nil {
@@ -109,7 +110,7 @@ func (c *checker) sample(s *result.Sample) error {
 		return err
 	}
 	c.Run.Take(*s)
-	c.Ended = false
+	c.last, c.Ended = s, false
 	if c.Judging == nil {
 		return nil
 	}
@@ -122,8 +123,8 @@ func (c *checker) place(s *result.Sample) error {
 		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, len(c.Run.Cells))
 	}
 	before := 0.0
-	if n := len(c.Run.Samples); n > 0 {
-		before = c.Run.Samples[n-1].Elapsed
+	if c.last != nil {
+		before = c.last.Elapsed
 	}
 	switch took := s.Elapsed - before; {
 	case took < 0:
@@ -159,10 +160,10 @@ func (c *checker) follows(s *result.Sample) error {
 		}
 		return nil
 	}
-	m, before := c.Run.Matrix, c.Run.Samples
+	m, before := c.Run.Matrix, c.Run.Samples.Len()
 	last := result.Slot{Cell: -1}
-	if len(before) > 0 {
-		last = *before[len(before)-1].Slot
+	if before > 0 {
+		last = *c.last.Slot
 	}
 	ok := true
 	switch m.Order.Design {
@@ -170,11 +171,11 @@ func (c *checker) follows(s *result.Sample) error {
 		ok = s.Cell == last.Cell && s.Round == last.Round+1 || s.Cell == last.Cell+1 && s.Round == 0
 		ok = ok && (m.Rounds == 0 || s.Round < m.Rounds)
 	case result.Pairs:
-		ok = s.Round == len(before)/2
+		ok = s.Round == before/2
 		switch first := m.Order.First; {
-		case len(before)%2 == 1:
+		case before%2 == 1:
 			ok = ok && s.Cell == 1-last.Cell
-		case len(before) == 0 && len(first) > 0 && len(first[0]) > 0:
+		case before == 0 && len(first) > 0 && len(first[0]) > 0:
 			ok = ok && s.Cell == first[0][0]
 		}
 	default: // this gorun cannot judge it

@@ -225,7 +225,7 @@ func TestReadRun(t *testing.T) {
 		if rec != nil {
 			run = rec.Run
 		}
-		assert.Len(t, run.Samples, len(want.Run.Samples))
+		assert.Equal(t, want.Run.Samples.Len(), run.Samples.Len())
 	}
 	sparse := journalPath(t)
 	require.NoError(t, os.WriteFile(sparse, nil, 0o600))

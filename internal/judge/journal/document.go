@@ -41,14 +41,17 @@ func checkRun(run *result.Run, columns Columns) error {
 	if err := c.header(header); err != nil {
 		return err
 	}
-	taken := slices.Clone(run.Samples) // a run may show them in another order
-	slices.SortStableFunc(taken, func(a, b result.Sample) int { return cmp.Compare(a.Index, b.Index) })
-	for i := range taken {
-		if err := c.sample(&taken[i]); err != nil {
+	var indices, places []int
+	for i, s := range run.Samples.Each() {
+		indices, places = append(indices, s.Index), append(places, i)
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(indices[a], indices[b]) }) // a run may show them in another order
+	for i, at := range places {
+		if err := c.sample(run.Samples.At(at)); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
-	err := c.footer(&result.Footer{Samples: len(taken), Summary: run.Summary, Cells: run.Cells})
+	err := c.footer(&result.Footer{Samples: len(places), Summary: run.Summary, Cells: run.Cells})
 	run.Matrix, run.Cells = header.Matrix, header.Cells
 	if inUnits, of := run.In(header.Units); err == nil && of == nil {
 		*run = *inUnits

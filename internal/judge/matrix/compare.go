@@ -220,7 +220,7 @@ func tooFew(sides []Side, cells []result.ComparedCell) result.Warning {
 
 func origin(s Side) result.Origin {
 	return result.Origin{
-		File: s.File, Started: s.Run.Started, Host: s.Run.Host, Tool: s.Run.Tool, Samples: len(s.Run.Samples),
+		File: s.File, Started: s.Run.Started, Host: s.Run.Host, Tool: s.Run.Tool, Samples: s.Run.Samples.Len(),
 	}
 }
 
@@ -337,6 +337,10 @@ func compareCells(c *result.Comparison, sides []Side, figures [][]Comparand, fla
 	for f, figure := range figures {
 		first[f] = figure[0]
 	}
+	cells := make([][]result.Samples, len(sides))
+	for r, side := range sides {
+		cells[r] = side.Run.ByCell()
+	}
 	for f, figure := range figures {
 		comparisons := len(matches) * family(first, first[f].Second)
 		faults := make([]Faults, len(sides))
@@ -346,7 +350,7 @@ func compareCells(c *result.Comparison, sides []Side, figures [][]Comparand, fla
 		for i, m := range matches {
 			cell := &c.Cells[i]
 			by := first[f].of(m.a)
-			of, seconds := compareFigure(sides, figure, faults, m, by.design(a.Matrix, comparisons))
+			of, seconds := compareFigure(sides, cells, figure, faults, m, by.design(a.Matrix, comparisons))
 			of.Words = forced + of.Verdict.String()
 			switch {
 			case f == 0:
@@ -364,9 +368,9 @@ func compareCells(c *result.Comparison, sides []Side, figures [][]Comparand, fla
 	}
 }
 
-// compareFigure judges a pair of cells by a figure, of which each run has its comparand and faults. It also returns the seconds
+// compareFigure judges a pair of cells by a figure, of which each run has its comparand and faults. cells are the samples of each run by cell. It also returns the seconds
 // of A and of B, of all runs.
-func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, design stats.Design) (
+func compareFigure(sides []Side, cells [][]result.Samples, figure []Comparand, faults []Faults, m match, design stats.Design) (
 	of result.ComparedFigure, seconds [2][]float64,
 ) {
 	by := figure[0].of(m.a)
@@ -388,9 +392,9 @@ func compareFigure(sides []Side, figure []Comparand, faults []Faults, m match, d
 			why = cmp.Or(why, "in "+name+": "+faults[r].cells[at].reason)
 		}
 		spoilt = cmp.Or(spoilt, faults[r].spoil(at, "the cell in "+name))
-		session := sessionOf(side.Run, at, figure[r])
+		session := sessionOf(side.Run, at, cells[r][at], figure[r])
 		sessions[s], seconds[s] = append(sessions[s], session), append(seconds[s], session.Seconds...)
-		cell, base := paired(side.Run, at, figure[r])
+		cell, base := paired(cells[r][at], cells[r][side.Run.Against(at)], figure[r])
 		ofCell[s], ofBase[s] = append(ofCell[s], cell...), append(ofBase[s], base...)
 	}
 	if why != "" {
@@ -429,11 +433,11 @@ func common(of [][]Comparand) (figures [][]Comparand) {
 }
 
 // sessionOf returns a cell's samples in the order of the rounds, without the baseline's duplicate.
-func sessionOf(run *result.Run, cell int, figure Comparand) stats.Session {
+func sessionOf(run *result.Run, cell int, samples result.Samples, figure Comparand) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
-	for sample := range samplesOf(run, cell, figure) {
+	for sample := range judgedOf(samples, figure) {
 		s.Seconds = append(s.Seconds, figure.Of(sample))
 		sig := sample.Quality.Signals
 		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
@@ -452,11 +456,11 @@ func sessionOf(run *result.Run, cell int, figure Comparand) stats.Session {
 	return s
 }
 
-// samplesOf returns a cell's samples that can be judged by a figure, without the baseline's duplicate.
-func samplesOf(run *result.Run, cell int, figure Comparand) iter.Seq[*result.Sample] {
+// judgedOf returns those of a cell's samples that can be judged by a figure, without the baseline's duplicate.
+func judgedOf(samples result.Samples, figure Comparand) iter.Seq[*result.Sample] {
 	return func(yield func(*result.Sample) bool) {
-		for i := range run.Samples {
-			if s := &run.Samples[i]; s.Cell == cell && !s.Control && figure.has(s) && !yield(s) {
+		for _, s := range samples.Each() {
+			if !s.Control && figure.has(s) && !yield(s) {
 				return
 			}
 		}
@@ -464,13 +468,13 @@ func samplesOf(run *result.Run, cell int, figure Comparand) iter.Seq[*result.Sam
 }
 
 // paired returns the seconds of a cell and of the baseline in the same blocks.
-func paired(run *result.Run, cell int, figure Comparand) (seconds, baseline []float64) {
+func paired(of, against result.Samples, figure Comparand) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}
-	for s := range samplesOf(run, run.Against(cell), figure) {
+	for s := range judgedOf(against, figure) {
 		base[place{s.Round, s.Block}] = figure.Of(s)
 	}
-	for s := range samplesOf(run, cell, figure) {
+	for s := range judgedOf(of, figure) {
 		if b, found := base[place{s.Round, s.Block}]; found {
 			seconds, baseline = append(seconds, figure.Of(s)), append(baseline, b)
 		}

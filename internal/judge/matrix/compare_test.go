@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/base/packed"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
@@ -440,9 +441,9 @@ func TestDistinct(t *testing.T) {
 	} {
 		var sides []matrix.Side
 		for _, file := range strings.Fields(given) {
-			run := &result.Run{Started: strings.ToLower(file), Samples: make([]result.Sample, 1)}
+			run := &result.Run{Started: strings.ToLower(file), Samples: packed.Of(result.Sample{})}
 			if run.Started != file {
-				run.Samples = make([]result.Sample, 2)
+				run.Samples.Append(&result.Sample{})
 			}
 			sides = append(sides, matrix.Side{File: file, Run: run})
 		}

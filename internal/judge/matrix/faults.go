@@ -35,8 +35,7 @@ type fault struct {
 
 // faultsOf counts the samples of a run by which a figure cannot be judged.
 func faultsOf(run *result.Run, figure Comparand) (f Faults) {
-	for i := range run.Samples {
-		s := &run.Samples[i]
+	for _, s := range run.Samples.Each() {
 		f.Add(s.Cell, *figure.judgedBy(s))
 	}
 	return f

@@ -53,7 +53,7 @@ func TestFiguresShareAlpha(t *testing.T) {
 	f.spoil = uses(map[string]float64{"workers=3": 5})
 	f.play(t, noisy, 400)
 	require.Equal(t, document(t, alone.Samples), document(t, both.Samples))
-	assert.Len(t, noisy.Samples, len(both.Samples))
+	assert.Equal(t, both.Samples.Len(), noisy.Samples.Len())
 	for i, cell := range alone.Cells {
 		assert.Equal(t, cell.Verdict, both.Cells[i].Verdict)
 	}
@@ -108,17 +108,13 @@ func TestFigureIsMissing(t *testing.T) {
 // Both trials of a pair are compared by each figure; a run without it has the verdict on wall time alone.
 func TestPairsByFigures(t *testing.T) {
 	run := withCPU(trialsRun(10, steady(0.1), steady(0.2)))
-	for i := range run.Samples {
-		run.Samples[i].UserSeconds = 0.05 * (1 + 0.001*float64(i%3))
-	}
+	run.Samples = run.Samples.Map(func(i int, s *result.Sample) { s.UserSeconds = 0.05 * (1 + 0.001*float64(i%3)) })
 	judgePairs(t, run)
 	assert.Equal(t, stats.Slower, run.Cells[together].Verdict.Kind)
 	cpu := run.Cells[together].Verdicts[cpuTime]
 	assert.Equal(t, stats.Same, cpu.Kind, cpu)
 	assert.Empty(t, run.Cells[apart].Verdicts)
-	for i := range run.Samples {
-		run.Samples[i].UserSeconds = 0
-	}
+	run.Samples = run.Samples.Map(func(_ int, s *result.Sample) { s.UserSeconds = 0 })
 	judgePairs(t, run)
 	assert.Empty(t, run.Cells[together].Verdicts)
 }

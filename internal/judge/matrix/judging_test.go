@@ -57,9 +57,9 @@ func (f fake) take(run *result.Run, slot result.Slot) result.Sample {
 	hash := fnv.New64a()
 	fmt.Fprint(hash, cell, slot.Control, slot.Block)
 	noise := rand.New(rand.NewPCG(hash.Sum64()+f.session, uint64(slot.Round)))
-	slot.Elapsed = 0.1 * float64(len(run.Samples)+1)
+	slot.Elapsed = 0.1 * float64(run.Samples.Len()+1)
 	s := result.Sample{
-		Index: len(run.Samples), Slot: &slot, Seconds: 0.1 * math.Exp(0.004*noise.NormFloat64()),
+		Index: run.Samples.Len(), Slot: &slot, Seconds: 0.1 * math.Exp(0.004*noise.NormFloat64()),
 		Quality: result.Quality{Grade: result.Valid},
 	}
 	for _, ratio := range []float64{f.scale, f.ratios[cell]} {
@@ -77,7 +77,7 @@ func (f fake) take(run *result.Run, slot result.Slot) result.Sample {
 func (f fake) step(judging *matrix.Judging, run *result.Run) error {
 	s := f.take(run, judging.Next())
 	judging.Check(&s)
-	run.Samples = append(run.Samples, s)
+	run.Samples.Append(&s)
 	return judging.Add(s)
 }
 
@@ -191,15 +191,15 @@ func TestReplay(t *testing.T) {
 	kinds := map[stats.Kind]bool{}
 	for !judging.Done() && judging.Rounds() < 60 {
 		require.NoError(t, f.step(judging, run))
-		if n := len(run.Samples); n%37 != 0 && !judging.Done() {
+		if n := run.Samples.Len(); n%37 != 0 && !judging.Done() {
 			continue
 		}
 		judging.Judge()
 		var recorded result.Run
 		require.NoError(t, json.Unmarshal([]byte(document(t, run)), &recorded))
 		again := newJudging(t, &recorded)
-		for _, s := range recorded.Samples {
-			require.NoError(t, again.Add(s))
+		for _, s := range recorded.Samples.All() {
+			require.NoError(t, again.Add(*s))
 		}
 		again.Judge()
 		require.Equal(t, document(t, run), document(t, recorded))
@@ -228,7 +228,7 @@ func TestInvalidSampleCostsItsBlock(t *testing.T) {
 				}
 			}}.play(t, run, 30)
 			require.True(t, judging.Done())
-			require.Len(t, run.Samples, 30*4)
+			require.Equal(t, 30*4, run.Samples.Len())
 			require.NotEmpty(t, judging.Interim().Cells)
 			for _, cell := range run.Cells[1:] {
 				require.Equal(t, 29, cell.Verdict.Rounds)
@@ -247,14 +247,14 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 	torn := workers(4)
 	torn.Matrix.Rounds = 30
 	judging := fake{ratios: ratios, spoil: invalidate("workers=1", 3, "pinned elsewhere")}.play(t, torn, 30)
-	assert.Len(t, torn.Samples, 30*5-24, "the cell leaves after round 5")
+	assert.Equal(t, 30*5-24, torn.Samples.Len(), "the cell leaves after round 5")
 	cell := torn.Cells[1]
 	assert.Equal(t, "can't tell: 3 of 6 samples of the cell are invalid: pinned elsewhere", cell.Words)
 	assert.Equal(t, 3, cell.Summary.Samples, "those before it")
 	assert.Equal(t, 27, torn.Cells[2].Verdict.Rounds, "its blocks were those with the torn ones")
 	assert.Equal(t, stats.Slower, torn.Cells[2].Verdict.Kind)
 	interim := judging.Interim()
-	assert.Equal(t, len(torn.Samples)-3, interim.Samples)
+	assert.Equal(t, torn.Samples.Len()-3, interim.Samples)
 	assert.False(t, interim.Cells[1].Open)
 	assert.Equal(t, cell.Verdict, &interim.Cells[1].Verdict)
 	require.Len(t, judging.Warnings(), 1)
@@ -338,14 +338,13 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 	assert.Equal(t, stats.Faster, run.Cells[5].Verdicts[cpuTime].Kind)
 	assert.Empty(t, run.Matrix.Ranking)
 	orders := map[int]bool{}
-	for _, s := range run.Samples {
+	for _, s := range run.Samples.All() {
 		if s.Round > 0 && s.Block == 0 {
 			orders[run.Against(s.Cell)] = true
 		}
-		at := slices.IndexFunc(run.Samples, func(o result.Sample) bool {
+		require.True(t, run.Samples.Has(func(o *result.Sample) bool {
 			return o.Round == s.Round && o.Block == s.Block && o.Cell == run.Against(s.Cell) && !o.Control
-		})
-		require.GreaterOrEqual(t, at, 0, "a block has its baseline")
+		}), "a block has its baseline")
 	}
 	assert.Len(t, orders, 2, "each row comes first in some rounds")
 

@@ -12,6 +12,7 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 	Summarise(run, figures)
 	m := run.Matrix
 	verdicts := make([]judgement, len(run.Cells))
+	cells := run.ByCell()
 	for f, figure := range figures {
 		faults := faultsOf(run, figure)
 		design := figure.of(m.Baseline).design(m, (len(run.Cells)-1)*family(figures, figure.Second))
@@ -19,10 +20,10 @@ func JudgePairs(run *result.Run, figures []Comparand) {
 			if i == m.Baseline || f > 0 && (faults.none(i) || faults.none(m.Baseline)) {
 				continue
 			}
-			seconds, baseline := paired(run, i, figure)
+			seconds, baseline := paired(cells[i], cells[run.Against(i)], figure)
 			v, _ := faults.correct(stats.PairedSamples(seconds, baseline, design), i, m.Baseline, "the baseline")
-			if n := len(run.Samples); v.MoreRounds > 0 {
-				v.MoreSeconds = run.Samples[n-1].Elapsed / float64(v.Rounds) * float64(v.MoreRounds)
+			if v.MoreRounds > 0 {
+				v.MoreSeconds = run.Samples.Last().Elapsed / float64(v.Rounds) * float64(v.MoreRounds)
 			}
 			verdicts[i].add(f, figure, v)
 		}
@@ -43,8 +44,7 @@ func Summarise(run *result.Run, figures []Comparand) {
 	for f := range others {
 		others[f] = make([][]float64, len(run.Cells))
 	}
-	for i := range run.Samples {
-		s := &run.Samples[i]
+	for _, s := range run.Samples.Each() {
 		if !s.Good() {
 			continue
 		}

@@ -33,9 +33,9 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 	}
 	for trial := range rounds {
 		for i, mean := range [...]func(int) float64{apart: base, together: cell} {
-			run.Samples = append(run.Samples, result.Sample{
-				Index: len(run.Samples), Seconds: mean(trial), Quality: result.Quality{Grade: result.Valid},
-				Slot: &result.Slot{Cell: i, Round: trial, Elapsed: 0.2 * float64(len(run.Samples)+1)},
+			run.Samples.Append(&result.Sample{
+				Index: run.Samples.Len(), Seconds: mean(trial), Quality: result.Quality{Grade: result.Valid},
+				Slot: &result.Slot{Cell: i, Round: trial, Elapsed: 0.2 * float64(run.Samples.Len()+1)},
 			})
 		}
 	}
@@ -86,7 +86,11 @@ func TestJudgePairsWithoutASample(t *testing.T) {
 		"invalid": func(s *result.Sample) { s.Quality = torn }, "cut short": func(s *result.Sample) { s.Partial = true },
 	} {
 		run := trialsRun(10, steady(1), steady(0.5))
-		spoil(&run.Samples[19])
+		run.Samples = run.Samples.Map(func(i int, s *result.Sample) {
+			if i == 19 {
+				spoil(s)
+			}
+		})
 		judgePairs(t, run)
 		assert.Equal(t, stats.Faster, run.Cells[together].Verdict.Kind, name)
 		assert.Equal(t, 9, run.Cells[together].Verdict.Rounds, name)
@@ -94,13 +98,15 @@ func TestJudgePairsWithoutASample(t *testing.T) {
 		assert.Equal(t, 10, run.Cells[apart].Summary.Samples, name)
 	}
 	run := trialsRun(10, steady(1), steady(0.5))
-	for _, s := range []int{3, 7, 11} {
-		run.Samples[s].Quality = torn
-	}
+	run.Samples = run.Samples.Map(func(i int, s *result.Sample) {
+		if i == 3 || i == 7 || i == 11 {
+			s.Quality = torn
+		}
+	})
 	judgePairs(t, run)
 	assert.Equal(t, "can't tell: 3 of 10 samples of the cell are invalid: it was elsewhere", run.Cells[together].Words)
 
-	run.Samples = nil
+	run.Samples = result.Samples{}
 	judgePairs(t, run)
 	assert.Equal(t, "can't tell: too few samples yet", run.Cells[together].Words)
 	assert.Nil(t, run.Cells[together].Summary)

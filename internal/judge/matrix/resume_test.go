@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
 )
@@ -76,7 +77,7 @@ func TestChanged(t *testing.T) {
 	moved.Path = "/w/p-2"
 	noted := workers(1)
 	noted.Files = []result.File{file("p", "a", "01", true), file("d", "a", "01", false)}
-	noted.Samples = []result.Sample{{Index: 0}, {Index: 1, Files: []result.File{file("p", "b", "02", true)}}}
+	noted.Samples = packed.Of(result.Sample{Index: 0}, result.Sample{Index: 1, Files: []result.File{file("p", "b", "02", true)}})
 	const words = "p has changed: modified 2025-01-02 01:02:03 UTC, and before 2025-01-01 01:02:03 UTC"
 	for name, c := range map[string]struct {
 		before, now result.File

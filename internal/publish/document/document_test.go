@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/experiment"
 	"gorun/internal/machine/topology"
 	"gorun/internal/publish/render"
@@ -35,7 +36,7 @@ type figures struct {
 // runOf returns a run of one good sample.
 func runOf() *result.Run {
 	run := rendertest.Run("primes", 2, 1)
-	run.Samples = []result.Sample{rendertest.Sample(0, 2.8134567890123456)}
+	run.Samples = packed.Of(rendertest.Sample(0, 2.8134567890123456))
 	run.Warnings = []result.Warning{{Code: "bare", Message: "a < b && c > d"}}
 	return run
 }
@@ -102,7 +103,7 @@ func TestJSON(t *testing.T) {
 	run.Matrix.Order.First = nil
 	assert.NotContains(t, shown(t, views.Run(run), "json"), `"first"`, "samples in rows have no blocks")
 
-	run.Samples[0].Seconds = math.NaN()
+	run.Samples = packed.Of(rendertest.Sample(0, math.NaN()))
 	require.ErrorContains(t, Show(&strings.Builder{}, views.Run(run), "json", term.Options{}), "cannot write JSON")
 }
 
@@ -120,10 +121,11 @@ func TestBenchfmtKeepsTextsApart(t *testing.T) {
 func TestCSVReadsBackExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := runOf()
-		s := &run.Samples[0]
+		s := run.Samples.At(0)
 		s.Seconds, s.Quality.Signals = rapid.Float64().Draw(t, "seconds"), result.Signals{MHz: new(rapid.Float64().Draw(t, "MHz"))}
 		figure, note := rapid.Float64().Draw(t, "figure"), rapid.StringMatching(`[ -~é]*`).Draw(t, "note")
 		s.Values = rendertest.Figures(map[string]any{"figure": figure, "note": note, "mhz": "not the signal"})
+		run.Samples = packed.Of(*s)
 		rows, err := csv.NewReader(strings.NewReader(shown(t, views.Run(run), "csv"))).ReadAll()
 		require.NoError(t, err)
 		require.Len(t, rows, 2)

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"gorun/internal/record/result"
 	"gorun/internal/show/term"
 )
 
@@ -42,6 +43,9 @@ func withLists(v reflect.Value) reflect.Value {
 			out.Set(reflect.MakeMap(v.Type()))
 		}
 	case reflect.Struct:
+		if samples, is := v.Interface().(result.Samples); is {
+			out.Set(reflect.ValueOf(samples.Map(func(_ int, s *result.Sample) { *s = withLists(reflect.ValueOf(*s)).Interface().(result.Sample) })))
+		}
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			absent := strings.Contains(field.Tag.Get("json"), ",omit") && v.Field(i).IsZero()

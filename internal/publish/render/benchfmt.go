@@ -98,8 +98,7 @@ func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config [
 	options := view.OptionsOf(run.Spec)
 	samples, columns := v.parts(run)
 	columns = columns.Keyed(samples)
-	for i := range samples {
-		s := &samples[i]
+	for _, s := range samples.All() {
 		line := benchfmt.Result{Config: config, Name: v.benchName(run, columns, options, s), Iters: 1}
 		if named := v.Of(run.Experiment).Line; named != nil {
 			name, own, ok := named(run, s)

@@ -81,10 +81,10 @@ func (r Run) Spreadsheet() table.Table {
 	for _, f := range fields {
 		t.Add(f.name)
 	}
-	for i := range samples {
+	for _, s := range samples.All() {
 		values := make([]table.Value, len(fields))
 		for n, f := range fields {
-			values[n] = table.Text(f.of(&samples[i]))
+			values[n] = table.Text(f.of(s))
 		}
 		t.AddRow(values...)
 	}
@@ -92,15 +92,17 @@ func (r Run) Spreadsheet() table.Table {
 }
 
 // parts are the samples of a run, or their parts where the experiment has rows of these, and the columns.
-func (v Views) parts(run *result.Run) ([]result.Sample, column.List) {
+func (v Views) parts(run *result.Run) (result.Samples, column.List) {
 	parts := v.Of(run.Experiment).Parts
 	if parts == nil {
 		columns, _ := v.Known(run.Experiment)
 		return run.Samples, columns
 	}
-	var samples []result.Sample
-	for _, sample := range run.Samples {
-		samples = append(samples, parts.Of(sample)...)
+	var samples result.Samples
+	for _, sample := range run.Samples.All() {
+		for _, part := range parts.Of(*sample) {
+			samples.Append(&part)
+		}
 	}
 	return samples, parts.Columns
 }

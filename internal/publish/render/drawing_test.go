@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
@@ -79,15 +80,15 @@ func busyRows(cells, cpus int) []view.Measured {
 		for cpu := range cpus {
 			s.CPUs = append(s.CPUs, result.CPU{CPU: cpu, BusySeconds: float64((i*7+cpu*3)%10) / 5})
 		}
-		rows[i] = view.Measured{Name: fmt.Sprintf("workers=%d", i+1), Samples: []result.Sample{s}}
+		rows[i] = view.Measured{Name: fmt.Sprintf("workers=%d", i+1), Samples: packed.Of(s)}
 	}
 	return rows
 }
 
 func TestCPUStrip(t *testing.T) {
 	rows := busyRows(3, 8)
-	rows[0].Samples[0].CPUs = rows[0].Samples[0].CPUs[:7]
-	rows[2].Samples = append(rows[2].Samples, rows[1].Samples...)
+	rows[0].Samples = rows[0].Samples.Map(func(_ int, s *result.Sample) { s.CPUs = s.CPUs[:7] })
+	rows[2].Samples.Append(rows[1].Samples.At(0))
 	f, ok := chart.CPUStrip(rows)
 	require.True(t, ok)
 	rendertest.Drawing(t, f)
@@ -96,7 +97,7 @@ func TestCPUStrip(t *testing.T) {
 	assert.Nil(t, f.Table.Rows[7].Values[1], "what is not known is no zero")
 	assert.Contains(t, f.SVG, "<title>CPU 0: 55.0 %</title>")
 	assert.Contains(t, f.SVG, ">3.30 of 7 CPUs busy<")
-	for _, rows := range [][]view.Measured{nil, {{Samples: []result.Sample{{CPUs: []result.CPU{{}}}}}}, busyRows(1, 8193)} {
+	for _, rows := range [][]view.Measured{nil, {{Samples: packed.Of(result.Sample{CPUs: []result.CPU{{}}})}}, busyRows(1, 8193)} {
 		_, ok = chart.CPUStrip(rows)
 		assert.False(t, ok, "no sample tells, no part of no time, too many")
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"strings"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/record/result"
 	"gorun/internal/show/rendertest"
 	"gorun/internal/show/term"
@@ -29,12 +30,12 @@ func plainRun() *result.Run {
 	run := rendertest.Run("primes", 2, 1)
 	run.Spec = primesSpec{Limit: 200000, Method: "brute"}
 	const wall = 2.8134567890123456
-	run.Samples = []result.Sample{rendertest.Sample(0, wall)}
-	s := &run.Samples[0]
+	s := rendertest.Sample(0, wall)
 	s.Values = result.FiguresOf(&primes.Figures{Primes: 17984, Numbers: 200000, Passes: 2})
 	s.Workers = &result.Workers{Count: 50000, Finished: 50000, ChangedCPU: 12, Imbalance: 1.8312}
 	s.CPUs = []result.CPU{{CPU: 0, Workers: 25210, Threads: new(7), BusySeconds: wall * 0.993}, {CPU: 1, Workers: 24790, BusySeconds: wall * 0.981}}
 	s.Placement = result.Placement{Requested: "lock-thread", Verified: true, Checked: 50000}
+	run.Samples = packed.Of(s)
 	run.Warnings = []result.Warning{{Code: "bare", Message: "A warning without a hint."}}
 	return run
 }

@@ -119,7 +119,7 @@ func (r Run) page(verbose bool) view.Page {
 
 // shorten leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
 // are.
-func shorten(page *view.Page, samples []result.Sample) {
+func shorten(page *view.Page, samples result.Samples) {
 	if view.Doubtful(samples) != "" && !slices.ContainsFunc(page.Answer, func(s view.Statement) bool { return s.Doubts }) {
 		return
 	}
@@ -223,8 +223,8 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 		return nil
 	}
 	rounds := 0
-	for i := range run.Samples {
-		if slot := run.Samples[i].Slot; slot != nil {
+	for _, s := range run.Samples.Each() {
+		if slot := s.Slot; slot != nil {
 			rounds = max(rounds, slot.Round+1)
 		}
 	}
@@ -232,7 +232,7 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 	if rounds < m.Planned() {
 		taken = fmt.Sprintf("%d of %s", rounds, units.Things(m.Planned(), "round"))
 	}
-	parts = append(parts, taken, units.Things(len(run.Samples), "sample"))
+	parts = append(parts, taken, units.Things(run.Samples.Len(), "sample"))
 	if m.Warmup > 0 && verbose {
 		dropped := units.Things(m.Warmup, "warm-up") + " dropped before each"
 		if m.WarmupSeconds > 0 {
@@ -276,24 +276,17 @@ func chosenLines(cells []result.Cell, width int) (block string) {
 const mostMismatches = 3
 
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.
-func placementText(samples []result.Sample, opts term.Options) string {
-	samples = slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool { return s.Placement.Requested == "" }) // they did not run
-	if len(samples) == 0 {
-		return ""
-	}
-	asked := samples[0].Placement.Requested
+func placementText(samples result.Samples, opts term.Options) string {
 	requests := map[string]struct{}{}
-	for i := range samples {
-		requests[samples[i].Placement.Requested] = struct{}{}
-	}
-	settings := len(requests)
-	if settings > 1 {
-		asked = units.Things(settings, "setting")
-	}
-	checked, differing, unread, ignored, why := 0, 0, 0, 0, ""
+	asked, ran, checked, differing, unread, ignored, why := "", 0, 0, 0, 0, 0, ""
 	var mismatches []string
-	for i := range samples {
-		placed := &samples[i].Placement
+	for _, s := range samples.Each() {
+		placed := s.Placement
+		if placed.Requested == "" { // it did not run
+			continue
+		}
+		requests[placed.Requested] = struct{}{}
+		asked, ran = placed.Requested, ran+1
 		checked += placed.Checked
 		mismatches = append(mismatches, placed.Mismatches...)
 		if placed.NoEffect != "" {
@@ -307,6 +300,10 @@ func placementText(samples []result.Sample, opts term.Options) string {
 			unread++
 		}
 	}
+	settings := len(requests)
+	if settings > 1 {
+		asked = units.Things(settings, "setting")
+	}
 	slices.Sort(mismatches)
 	mismatches = slices.Compact(mismatches)
 	mismatches = mismatches[:min(len(mismatches), mostMismatches)]
@@ -314,8 +311,8 @@ func placementText(samples []result.Sample, opts term.Options) string {
 	switch {
 	case differing > 0:
 		text := asked + ": " + opts.Paint(term.Red, "not") + " what was asked"
-		if len(samples) > 1 {
-			text += fmt.Sprintf(" in %d of %d samples", differing, len(samples))
+		if ran > 1 {
+			text += fmt.Sprintf(" in %d of %d samples", differing, ran)
 		}
 		if len(mismatches) > 0 {
 			text += ": " + strings.Join(mismatches, "; ")
@@ -327,7 +324,7 @@ func placementText(samples []result.Sample, opts term.Options) string {
 		return asked + ": as asked at first; then " + strings.Join(mismatches, "; ")
 	case ignored > 0:
 		return fmt.Sprintf("%s: accepted, and %s effect in %d of %d samples: %s",
-			asked, opts.Paint(term.Yellow, "without"), ignored, len(samples), why)
+			asked, opts.Paint(term.Yellow, "without"), ignored, ran, why)
 	case checked > 0:
 		if opts.Verbose {
 			return fmt.Sprintf("%s: read back as asked, %s", asked, units.Things(checked, "time"))

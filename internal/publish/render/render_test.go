@@ -10,6 +10,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"pgregory.net/rapid"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/record/result"
 	"gorun/internal/show/term"
 )
@@ -20,7 +21,7 @@ func TestBenchfmtReadsBack(t *testing.T) {
 		run := plainRun()
 		run.Host.CPUModel = rapid.StringMatching(`[ -~\t\n]*`).Draw(t, "model")
 		run.Spec = map[string]any{"method": rapid.String().Draw(t, "method"), "pin_cpus": "0-3"}
-		run.Samples[0].Quality.Grade = result.Invalid
+		run.Samples = run.Samples.Map(func(_ int, s *result.Sample) { s.Quality.Grade = result.Invalid })
 		var lines strings.Builder
 		require.NoError(t, all.Run(run).Benchmarks(benchfmt.NewWriter(&lines)))
 		reader := benchfmt.NewReader(strings.NewReader(lines.String()), "run")
@@ -33,7 +34,7 @@ func TestBenchfmtReadsBack(t *testing.T) {
 		require.NoError(t, reader.Err())
 		require.Len(t, read, 1)
 		wall, _ := read[0].Value("sec/op")
-		assert.InEpsilon(t, run.Samples[0].Seconds, wall, 1e-12)
+		assert.InEpsilon(t, run.Samples.At(0).Seconds, wall, 1e-12)
 		assert.Equal(t, strings.Join(strings.Fields(run.Host.CPUModel), " "), read[0].GetConfig("cpu"))
 		assert.Contains(t, read[0].Name.String(), "/verdict=invalid")
 		_, parts := read[0].Name.Parts()
@@ -67,10 +68,10 @@ func TestPlacementText(t *testing.T) {
 		"node 1: as asked at first; then CPU 1 went offline":                {Requested: "node 1", Verified: true, Mismatches: []string{"CPU 1 went offline"}},
 		"node 1: accepted, and without effect in 1 of 2 samples: it is off": {Requested: "node 1", Verified: true, NoEffect: "it is off"},
 	} {
-		assert.Equal(t, want, placementText([]result.Sample{{Placement: done}, {Placement: second}}, term.Options{}))
+		assert.Equal(t, want, placementText(packed.Of(result.Sample{Placement: done}, result.Sample{Placement: second}), term.Options{}))
 	}
-	assert.Equal(t, "node 1: read back as asked", placementText([]result.Sample{{}, {Placement: done}}, term.Options{}), "one did not run")
-	assert.Empty(t, placementText([]result.Sample{{}}, term.Options{}))
-	assert.Equal(t, "none", placementText([]result.Sample{{Placement: result.Placement{Requested: "none"}}}, term.Options{}))
-	assert.Empty(t, placementText(nil, term.Options{}))
+	assert.Equal(t, "node 1: read back as asked", placementText(packed.Of(result.Sample{}, result.Sample{Placement: done}), term.Options{}), "one did not run")
+	assert.Empty(t, placementText(packed.Of(result.Sample{}), term.Options{}))
+	assert.Equal(t, "none", placementText(packed.Of(result.Sample{Placement: result.Placement{Requested: "none"}}), term.Options{}))
+	assert.Empty(t, placementText(result.Samples{}, term.Options{}))
 }

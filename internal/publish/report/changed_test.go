@@ -16,11 +16,11 @@ import (
 
 // values changes figures of some samples of a run, as if its journal had them; nil takes one out.
 func values(run *result.Run, to map[string]any, samples ...int) {
-	for i := range run.Samples {
+	run.Samples = run.Samples.Map(func(i int, s *result.Sample) {
 		if len(samples) == 0 || slices.Contains(samples, i) {
-			rendertest.Change(&run.Samples[i], to)
+			rendertest.Change(s, to)
 		}
-	}
+	})
 }
 
 var hash = strings.NewReplacer("#", "[0-9.]+")
@@ -36,17 +36,20 @@ func TestViewsOfChangedRuns(t *testing.T) {
 		want   []string
 	}{
 		{"primes", term.Options{}, func(run *result.Run) {
-			for cpu := range 40 {
-				run.Samples[0].CPUs = append(run.Samples[0].CPUs, result.CPU{CPU: 2 + cpu, BusySeconds: float64(cpu) / 100})
-			}
+			run.Samples = run.Samples.Map(func(i int, s *result.Sample) {
+				for cpu := range 40 {
+					s.CPUs = append(s.CPUs, result.CPU{CPU: 2 + cpu, BusySeconds: float64(cpu) / 100})
+				}
+			})
 		}, []string{"25 CPUs between the busiest and the least busy are left out", "idle: 2"}},
 		{"primes-workers", term.Options{}, func(run *result.Run) {
-			run.Samples[1].Seconds = run.Samples[0].Seconds
-			for i := range run.Samples {
-				w := run.Samples[i].WorkersDetail
+			seconds := run.Samples.At(0).Seconds
+			run.Samples = run.Samples.Map(func(_ int, s *result.Sample) {
+				s.Seconds = seconds
+				w := s.WorkersDetail
 				w[0].TIDEnd, w[0].Mismatch = 7, "0-1"
 				w[1].Verified = new(false)
-			}
+			})
 		}, []string{"#→7", "0, but is 0-1", "1, but is not"}},
 		{"matrix", term.Options{Verbose: true}, func(run *result.Run) {
 			run.Matrix.Warmup = 1
@@ -100,8 +103,12 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			[]string{"58% of the time all threads ran; only that is used."},
 		},
 		{"contend-ops", term.Options{Width: 120}, func(run *result.Run) {
-			run.Samples = append(run.Samples, run.Samples[1])
-			run.Samples[0].Quality.Grade = result.Suspect
+			run.Samples.Append(run.Samples.At(1))
+			run.Samples = run.Samples.Map(func(i int, s *result.Sample) {
+				if i == 0 {
+					s.Quality.Grade = result.Suspect
+				}
+			})
 			values(run, map[string]any{"ns_per_op": 20}, 6)
 			values(run, map[string]any{"cpus": -1}, 5)
 			values(run, map[string]any{"pattern": strings.Repeat("*", 100), "cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"}, 4)

@@ -62,14 +62,13 @@ func TestDrawnRateIsJudged(t *testing.T) {
 	} {
 		run := copyOf(t, "exec-metric")
 		run.Matrix.Better = better
-		for i := range run.Samples {
-			s := &run.Samples[i]
+		run.Samples = run.Samples.Map(func(i int, s *result.Sample) {
 			figure := 100 + float64(i*7%5)/20
 			if s.Cell == 1 {
 				figure *= 0.8
 			}
 			rendertest.Change(s, map[string]any{"metric": figure})
-		}
+		})
 		run = judgedAgain(t, run)
 		assert.True(t, strings.HasPrefix(run.Cells[1].Words, want.words), run.Cells[1].Words)
 		f, ok := drawingOfRun(t, run, ratiosAnchor)
@@ -84,8 +83,8 @@ func TestDrawnRateIsJudged(t *testing.T) {
 func judgedAgain(t *testing.T, run *result.Run) *result.Run {
 	t.Helper()
 	lines := []result.Line{{Header: run.Header()}}
-	for i := range run.Samples {
-		lines = append(lines, result.Line{Sample: &run.Samples[i]})
+	for _, s := range run.Samples.All() {
+		lines = append(lines, result.Line{Sample: s})
 	}
 	text := ""
 	for _, of := range lines {
@@ -260,8 +259,8 @@ func assertFigures(t *testing.T, run *result.Run) {
 		assert.Equal(t, name != column.Wall.Name, !strings.Contains(f.Title, "wall time"), f.Title)
 		for _, row := range f.Table.Rows {
 			var of []float64
-			for i := range run.Samples {
-				if s := &run.Samples[i]; titles[s.Cell] == row.Name && s.Good() && figure(s) > 0 {
+			for _, s := range run.Samples.All() {
+				if titles[s.Cell] == row.Name && s.Good() && figure(s) > 0 {
 					of = append(of, figure(s))
 				}
 			}
@@ -274,8 +273,8 @@ func assertFigures(t *testing.T, run *result.Run) {
 	if f, ok := drawingOfRun(t, run, "samples"); ok {
 		assert.Equal(t, name != column.Wall.Name, !strings.Contains(f.Title, "wall time"), f.Title)
 		for _, row := range f.Table.Rows {
-			at := slices.IndexFunc(run.Samples, func(s result.Sample) bool { return float64(s.Index) == number(row.Values[1]) })
-			assert.InEpsilon(t, figure(&run.Samples[at]), number(row.Values[3]), 1e-12)
+			of := run.Samples.Where(func(s *result.Sample) bool { return float64(s.Index) == number(row.Values[1]) })
+			assert.InEpsilon(t, figure(of.At(0)), number(row.Values[3]), 1e-12)
 		}
 	}
 }

@@ -43,8 +43,8 @@ func runName(i int, in Input) string { return fmt.Sprintf("%d, %s", i+1, filepat
 
 // certainty says how many samples are not valid, and how sure the verdicts are.
 func certainty(run *result.Run) string {
-	text := "None of " + units.Things(len(run.Samples), "sample") + " was disturbed"
-	if len(run.Samples) == 0 {
+	text := "None of " + units.Things(run.Samples.Len(), "sample") + " was disturbed"
+	if run.Samples.Len() == 0 {
 		text = "No sample was taken"
 	}
 	text = cmp.Or(view.Doubtful(run.Samples), text) + "."

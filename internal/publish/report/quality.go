@@ -28,17 +28,11 @@ func disturbances(run *result.Run) table.Table {
 		if c.Hidden {
 			continue
 		}
-		known := 0
-		for i := range run.Samples {
-			if _, is := c.Number(&run.Samples[i]); is {
-				known++
-			}
-		}
-		spread, is := view.SpreadOf(run.Samples, c)
+		spread, known := view.SpreadAmong(run.Samples, c)
 		switch {
-		case !is:
+		case known == 0:
 			unknown = append(unknown, c.Label)
-		case spread.Least == 0 && spread.Most == 0 && known == len(run.Samples):
+		case spread.Least == 0 && spread.Most == 0 && known == run.Samples.Len():
 			none = append(none, c.Label)
 		default:
 			negative = negative || spread.Least < 0

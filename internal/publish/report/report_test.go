@@ -57,17 +57,17 @@ func TestSize(t *testing.T) {
 		samples.Cells = append(samples.Cells, cell)
 	}
 	for n := range 10_000 {
-		s := times[n%len(times)]
+		s := times.At(n % times.Len())
 		slot := *s.Slot
 		slot.Cell, s.Slot = n%len(samples.Cells), &slot
-		samples.Samples = append(samples.Samples, s)
+		samples.Samples.Append(s)
 	}
-	pair := pairs.Samples[0]
+	pair := pairs.Samples.At(0)
 	for a := range 256 {
 		for b := range a {
 			s := pair
-			rendertest.Change(&s, map[string]any{"cpu_a": b, "cpu_b": a, "ns": 50 + float64(a*b%97) + 0.123456789})
-			pairs.Samples = append(pairs.Samples, s)
+			rendertest.Change(s, map[string]any{"cpu_a": b, "cpu_b": a, "ns": 50 + float64(a*b%97) + 0.123456789})
+			pairs.Samples.Append(s)
 		}
 	}
 	for _, run := range []*result.Run{samples, pairs} {
@@ -81,8 +81,8 @@ func TestReadOfAnotherDatum(t *testing.T) {
 	run.Experiment, run.Matrix.Compared = "latency", "latency_ns"
 	text, err := jsonl.Marshal(result.Line{Header: run.Header()})
 	require.NoError(t, err)
-	for i := range run.Samples {
-		line, err := jsonl.Marshal(result.Line{Sample: &run.Samples[i]})
+	for _, s := range run.Samples.All() {
+		line, err := jsonl.Marshal(result.Line{Sample: s})
 		require.NoError(t, err)
 		text = append(text, line...)
 	}

@@ -372,7 +372,7 @@ func TestPictures(t *testing.T) {
 		run := copyOf(t, c.run)
 		require.NoError(t, c.draw(io.Discard, run))
 		require.ErrorIs(t, c.draw(rendertest.Broken{}, run), rendertest.ErrBroken)
-		run.Samples, run.Matrix = nil, nil
+		run.Samples, run.Matrix = result.Samples{}, nil
 		assert.ErrorContains(t, c.draw(io.Discard, run), c.none)
 	}
 }
@@ -389,7 +389,7 @@ func TestViewsOfHostileRuns(t *testing.T) {
 				v.opts.Colour = false
 				page := show(t, run, v)
 				assert.NotRegexp(t, `NaN|%!`, page)
-				if v.format == "table" || len(run.Samples) > 0 {
+				if v.format == "table" || run.Samples.Len() > 0 {
 					assert.Contains(t, page, "title", "the text is there: %s", v.name)
 				}
 				assertPrintable(t, page)

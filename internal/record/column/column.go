@@ -62,9 +62,9 @@ type Column struct {
 	// Repeats: the figure is the number of repetitions of the work, the iterations of a benchmark line.
 	Repeats bool
 
-	own  bool // it is of the experiment's figures
-	of   func(*result.Sample) Value
-	each func(*result.Sample) map[string]Value // by the column's name and the key; nil: a single column
+	own  bool                                          // it is of the experiment's figures
+	of   func(*result.Sample) reflect.Value            // not valid: absent
+	each func(*result.Sample) map[string]reflect.Value // by the column's name and the key; nil: a single column
 }
 
 // List holds columns in the order of tables and benchmark lines.
@@ -93,7 +93,7 @@ func Computed[F, V any](c Column, get func(*F) V) Column {
 
 // Derived returns a column of a sample's data other than the figures of its experiment. It is not in CSV.
 func Derived[V any](c Column, get func(*result.Sample) V) Column {
-	c.of = func(s *result.Sample) Value { return valueOf(reflect.ValueOf(get(s))) }
+	c.of = func(s *result.Sample) reflect.Value { return reflect.ValueOf(get(s)) }
 	return c
 }
 
@@ -124,7 +124,7 @@ func (l List) In(of map[string]string) List {
 
 // Of returns the value of a sample in the column.
 func (c Column) Of(s *result.Sample) Value {
-	v := c.of(s)
+	v := valueOf(c.of(s))
 	if factor := s.Factor(c.Name); factor != 1 && v.Known() {
 		v.Text = strconv.FormatFloat(v.Number*factor, 'g', 15, 64) // without the last digit, which arithmetic has made
 		v.Number, _ = strconv.ParseFloat(v.Text, 64)
@@ -135,6 +135,9 @@ func (c Column) Of(s *result.Sample) Value {
 
 // Number returns the figure of a sample; false when it is absent or a word.
 func (c Column) Number(s *result.Sample) (float64, bool) {
+	if len(s.Factors) == 0 {
+		return numberOf(c.of(s))
+	}
 	v := c.Of(s)
 	return v.Number, v.Known() && !math.IsNaN(v.Number)
 }
@@ -194,16 +197,16 @@ func (l List) Leading() List {
 }
 
 // Others returns the experiment's own columns that do not come first and that any of the samples has, sorted by name.
-func (l List) Others(samples []result.Sample) List {
+func (l List) Others(samples result.Samples) List {
 	others := slices.DeleteFunc(l.Keyed(samples), func(c Column) bool {
-		return !c.own || c.CSV > 0 || !slices.ContainsFunc(samples, func(s result.Sample) bool { return c.Of(&s).Known() })
+		return !c.own || c.CSV > 0 || !samples.Has(func(s *result.Sample) bool { return c.Of(s).Known() })
 	})
 	slices.SortFunc(others, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
 	return others
 }
 
 // Keyed returns the list with the columns of keys in place of each column that has them.
-func (l List) Keyed(samples []result.Sample) (all List) {
+func (l List) Keyed(samples result.Samples) (all List) {
 	for _, c := range l {
 		if c.each == nil {
 			all = append(all, c)
@@ -213,15 +216,17 @@ func (l List) Keyed(samples []result.Sample) (all List) {
 	return all
 }
 
-// Keys returns a column for each key that a sample has, by name; none for a column without keys.
-func (c Column) Keys(samples []result.Sample) (all List) {
+// Keys returns a column for each key that one of the samples has, by name; none for a column without keys.
+func (c Column) Keys(of ...result.Samples) (all List) {
 	if c.each == nil {
 		return nil
 	}
 	names := map[string]bool{}
-	for i := range samples {
-		for name := range c.each(&samples[i]) {
-			names[name] = true
+	for _, samples := range of {
+		for _, s := range samples.Each() {
+			for name := range c.each(s) {
+				names[name] = true
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -240,27 +245,47 @@ func (c Column) keyed(name string) Column {
 		c.Label += strings.ReplaceAll(strings.TrimPrefix(name, c.Name), "_", " ")
 	}
 	c.Name, c.each = name, nil
-	c.of = func(s *result.Sample) Value { return each(s)[name] }
+	c.of = func(s *result.Sample) reflect.Value { return each(s)[name] }
 	return c
 }
 
 // valueOf returns a figure as a Value.
 func valueOf(figure reflect.Value) Value {
+	x, number := numberOf(figure)
+	if !number {
+		x = math.NaN()
+	}
 	switch figure.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		return valueOf(figure.Elem())
 	case reflect.String:
-		return Value{Text: figure.String(), Number: math.NaN()}
+		return Value{Text: figure.String(), Number: x}
 	case reflect.Bool:
-		return Value{Text: strconv.FormatBool(figure.Bool()), Number: math.NaN()}
+		return Value{Text: strconv.FormatBool(figure.Bool()), Number: x}
 	case reflect.Int:
-		return Value{Text: strconv.FormatInt(figure.Int(), 10), Number: float64(figure.Int())}
+		return Value{Text: strconv.FormatInt(figure.Int(), 10), Number: x}
 	case reflect.Uint64:
-		return Value{Text: strconv.FormatUint(figure.Uint(), 10), Number: float64(figure.Uint())}
+		return Value{Text: strconv.FormatUint(figure.Uint(), 10), Number: x}
 	case reflect.Float64:
-		if x := figure.Float(); !math.IsNaN(x) && !math.IsInf(x, 0) { // JSON has neither
+		if number {
 			return Value{Text: units.Exact(x), Number: x}
 		}
 	}
 	return Value{}
+}
+
+// numberOf returns a figure; false when it is absent or a word.
+func numberOf(figure reflect.Value) (x float64, number bool) {
+	switch figure.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return numberOf(figure.Elem())
+	case reflect.Int:
+		return float64(figure.Int()), true
+	case reflect.Uint64:
+		return float64(figure.Uint()), true
+	case reflect.Float64:
+		x = figure.Float()
+		return x, !math.IsNaN(x) && !math.IsInf(x, 0) // JSON has neither
+	}
+	return 0, false
 }

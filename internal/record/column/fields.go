@@ -103,15 +103,15 @@ func (w *walk) fields(of reflect.Type, at []int, whole Column, prefix string) {
 			}
 			return v
 		}
-		c.of = func(s *result.Sample) Value { return valueOf(value(s)) }
+		c.of = value
 		if typ.Kind() == reflect.Map {
 			c.Hidden = true
-			c.of = func(*result.Sample) Value { return Value{} }
-			c.each = func(s *result.Sample) map[string]Value {
-				values := map[string]Value{}
+			c.of = func(*result.Sample) (none reflect.Value) { return none }
+			c.each = func(s *result.Sample) map[string]reflect.Value {
+				values := map[string]reflect.Value{}
 				if v := value(s); v.IsValid() {
 					for key, figure := range v.Seq2() {
-						values[fmt.Sprintf("%s_%v", c.Name, key)] = valueOf(figure)
+						values[fmt.Sprintf("%s_%v", c.Name, key)] = figure
 					}
 				}
 				return values

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/record/result"
 )
 
@@ -55,7 +56,7 @@ func TestOf(t *testing.T) {
 		s := result.Sample{}
 		require.NoError(t, json.Unmarshal([]byte(text), &s.Values))
 		known := map[string]string{}
-		for _, c := range columns.Keyed([]result.Sample{s}) {
+		for _, c := range columns.Keyed(packed.Of(s)) {
 			if v := c.Of(&s); v.Known() {
 				known[c.Name] = v.Text
 			}

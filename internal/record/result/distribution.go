@@ -30,31 +30,39 @@ func Distribute(figures []float64) Distribution {
 // Good reports whether the sample counts: it is neither partial nor invalid.
 func (s *Sample) Good() bool { return !s.Partial && s.Quality.Grade != Invalid }
 
-// Good returns the samples that count: the same slice if all do.
-func Good(samples []Sample) []Sample {
-	bad := func(s Sample) bool { return !s.Good() }
-	if !slices.ContainsFunc(samples, bad) {
-		return samples
-	}
-	return slices.DeleteFunc(slices.Clone(samples), bad)
+// Good returns the samples that count.
+func Good(samples Samples) Samples { return samples.Where((*Sample).Good) }
+
+// ByCell returns the samples of each cell.
+func (r *Run) ByCell() []Samples {
+	return r.Samples.Split(len(r.Cells), func(s *Sample) int {
+		if s.Slot == nil {
+			return -1
+		}
+		return s.Cell
+	})
 }
 
 // Typical returns the sample with the median wall time (the faster of the middle two), or nil without samples. Figures
 // that cannot be added over samples, such as those of CPUs and workers, are shown for this one.
-func Typical(samples []Sample) *Sample {
-	all := make([]*Sample, len(samples))
-	for i := range samples {
-		all[i] = &samples[i]
+func Typical(samples Samples) *Sample {
+	if samples.Len() == 0 {
+		return nil
 	}
-	return stats.Middle(all, func(s *Sample) float64 { return s.Seconds })
+	var seconds []float64
+	var places []int
+	for i, s := range samples.Each() {
+		seconds, places = append(seconds, s.Seconds), append(places, i)
+	}
+	return samples.At(stats.Middle(places, func(i int) float64 { return seconds[i] }))
 }
 
 // Summarise derives the summary of a run from its good samples; nil if there are none.
-func Summarise(samples []Sample) *Summary {
+func Summarise(samples Samples) *Summary {
 	var seconds []float64
-	for i := range samples {
-		if samples[i].Good() {
-			seconds = append(seconds, samples[i].Seconds)
+	for _, s := range samples.Each() {
+		if s.Good() {
+			seconds = append(seconds, s.Seconds)
 		}
 	}
 	return SummaryOf(seconds)

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
+
+	"gorun/internal/base/packed"
 )
 
 // Figures holds an experiment's own figures of one sample: its typed struct, or JSON that was read, which is decoded on
@@ -13,7 +16,8 @@ import (
 type Figures struct{ held *held }
 
 type held struct {
-	read  []byte              // compact JSON object; nil: the struct was given
+	json  bool                // the figures were read
+	read  []byte              // compact JSON object; nil: typed has all of it
 	typed atomic.Pointer[any] // the *F that was given, or to which JSON was last decoded; a nil *F if it did not fit
 }
 
@@ -33,12 +37,12 @@ func Typed[F any](s *Sample) (*F, bool) {
 		return nil, false
 	}
 	if last := h.typed.Load(); last != nil {
-		if f, ok := (*last).(*F); ok || h.read == nil {
+		if f, ok := (*last).(*F); ok || !h.json {
 			return f, f != nil
 		}
 	}
 	f := new(F)
-	if json.Unmarshal(h.read, f) != nil {
+	if text, err := s.Values.MarshalJSON(); err != nil || json.Unmarshal(text, f) != nil {
 		f = nil
 	}
 	h.typed.Store(new(any(f)))
@@ -57,7 +61,7 @@ func (f *Figures) UnmarshalJSON(text []byte) error {
 	case read[0] != '{':
 		return errors.New("the values of a sample are not a JSON object")
 	default:
-		f.held = &held{read: bytes.Clone(read)}
+		f.held = &held{json: true, read: bytes.Clone(read)}
 	}
 	return nil
 }
@@ -71,6 +75,39 @@ func (f Figures) MarshalJSON() ([]byte, error) {
 		return f.held.read, nil
 	}
 	return encode(*f.held.typed.Load())
+}
+
+// Pack encodes the figures with their type, if it is known, or the JSON that was read. It encodes both where the type does not have all of
+// the JSON.
+func (f *Figures) Pack(e *packed.Encoder) {
+	var figures any
+	if last := f.held.typed.Load(); last != nil && !reflect.ValueOf(*last).IsNil() {
+		figures = *last
+	}
+	read := f.held.read
+	if figures != nil && read != nil {
+		if text, err := encode(figures); err == nil && bytes.Equal(text, read) {
+			read = nil
+		}
+	}
+	e.Bytes(read)
+	e.Bool(f.held.json)
+	e.Bool(figures != nil)
+	if figures != nil {
+		e.Any(figures)
+	}
+}
+
+// Unpack decodes what Pack has encoded.
+func (f *Figures) Unpack(d *packed.Decoder) {
+	f.held = &held{}
+	if read := d.Bytes(); len(read) > 0 {
+		f.held.read = read
+	}
+	f.held.json = d.Bool()
+	if d.Bool() {
+		f.held.typed.Store(new(d.Any()))
+	}
 }
 
 // encode does not escape "<", ">" and "&": the encoder of the enclosing value decides.
@@ -101,7 +138,7 @@ func (f Figures) Map(plain func(text string) bool, change func(decoded any) any)
 	if err != nil {
 		return f
 	}
-	return Figures{&held{read: changed}}
+	return Figures{&held{json: true, read: changed}}
 }
 
 // OwnProcess holds figures of gorun's own process. An experiment that measures in this process embeds it, and
@@ -114,7 +151,7 @@ func (p *OwnProcess) own() *OwnProcess { return p }
 
 // Own returns the figures of gorun's own process, to be filled in; nil if the experiment has none.
 func (f Figures) Own() *OwnProcess {
-	if f.held != nil && f.held.read == nil {
+	if f.held != nil && !f.held.json {
 		if figures, ok := (*f.held.typed.Load()).(interface{ own() *OwnProcess }); ok {
 			return figures.own()
 		}

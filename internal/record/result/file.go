@@ -42,7 +42,7 @@ func (f File) Since(before File) string {
 // FilesAtEnd returns the files of a run as its last sample had them, and a warning about each that had changed before a sample.
 func (r *Run) FilesAtEnd() (files []File, warnings []Warning) {
 	files = append(files, r.Files...)
-	for _, s := range r.Samples {
+	for _, s := range r.Samples.Each() {
 		for _, is := range s.Files {
 			for i, was := range files {
 				if !is.Is(was) {

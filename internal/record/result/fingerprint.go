@@ -61,7 +61,7 @@ func Once(runs []*Run) []int {
 	for i, run := range runs {
 		is := run.Identity()
 		before, found := counts[is]
-		if !found || cmp.Or(cmp.Compare(len(run.Samples), len(runs[before].Samples)), partial(runs[before])-partial(run)) > 0 {
+		if !found || cmp.Or(cmp.Compare(run.Samples.Len(), runs[before].Samples.Len()), partial(runs[before])-partial(run)) > 0 {
 			counts[is] = i
 		}
 	}

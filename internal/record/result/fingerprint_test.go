@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorun/internal/base/packed"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -105,7 +107,7 @@ func TestConditions(t *testing.T) {
 func TestOnce(t *testing.T) {
 	of := func(samples int, partial bool, changes ...func(*Run)) *Run {
 		r := known()
-		r.Experiment, r.Started, r.Seed, r.Samples, r.Partial = "exec", "2026-01-02T03:04:05.6Z", 7, make([]Sample, samples), partial
+		r.Experiment, r.Started, r.Seed, r.Samples, r.Partial = "exec", "2026-01-02T03:04:05.6Z", 7, packed.Of(make([]Sample, samples)...), partial
 		for _, change := range changes {
 			change(r)
 		}

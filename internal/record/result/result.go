@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/base/packed"
 )
 
 // Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled: a new key
@@ -33,7 +34,7 @@ type Run struct {
 	Files      []File            `json:"files,omitempty"`     // of a journal: what its samples start and read
 	Caches     []Cache           `json:"caches,omitempty"`    // of the run's first CPU, for memory --latency: the smallest first
 	NumaRows   []NumaRow         `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
-	Samples    []Sample          `json:"samples"`
+	Samples    Samples           `json:"samples"`
 	Units      map[string]string `json:"units,omitempty"`   // in which a program's own figures are judged and shown, by column, as in the first sample
 	Warmups    []Sample          `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary          `json:"summary,omitempty"`
@@ -104,6 +105,9 @@ type Host struct {
 // NoASLR is the Host.ASLR of a run whose programs have the same addresses each time: because of the system, or of the
 // personality that they inherit.
 const NoASLR = "0"
+
+// Samples are those of a run. A long run has millions.
+type Samples = packed.List[Sample]
 
 // Sample is one measured execution.
 type Sample struct {

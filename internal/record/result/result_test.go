@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/base/hint"
+	"gorun/internal/base/packed"
 )
 
 func TestDistribute(t *testing.T) {
@@ -26,14 +27,14 @@ func TestSummarise(t *testing.T) {
 	of := func(seconds float64, v Grade, partial bool) Sample {
 		return Sample{Seconds: seconds, Partial: partial, Quality: Quality{Grade: v}}
 	}
-	s := Summarise([]Sample{
+	s := Summarise(packed.Of(
 		of(1, Valid, false), of(100, Invalid, false), of(0.1, Suspect, true), of(2, Suspect, false), of(4, Valid, false),
-	})
+	))
 	require.NotNil(t, s)
 	assert.Equal(t, 3, s.Samples)
 	assert.Equal(t, 2.0, s.Seconds.Median)
 	assert.Equal(t, 1.5, s.Spread)
-	assert.Nil(t, Summarise([]Sample{of(1, Invalid, false)}))
+	assert.Nil(t, Summarise(packed.Of(of(1, Invalid, false))))
 }
 
 func TestWarningOf(t *testing.T) {

@@ -106,8 +106,11 @@ func (root *schema) schemaOf(t *testing.T, typ reflect.Type) *schema {
 		}
 		return s
 	case reflect.Struct:
-		if typ == reflect.TypeFor[Figures]() { // its keys depend on the experiment
+		switch typ {
+		case reflect.TypeFor[Figures](): // its keys depend on the experiment
 			return &schema{Type: "object"}
+		case reflect.TypeFor[Samples]():
+			return root.schemaOf(t, reflect.TypeFor[[]Sample]())
 		}
 		if root.Defs.of[typ.Name()] == nil {
 			def := &schema{Type: "object"}

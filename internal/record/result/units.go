@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,7 @@ func (r *Run) Take(s Sample) {
 			r.Units[column] = unit
 		}
 	}
-	r.Samples = append(r.Samples, s)
+	r.Samples.Append(&s)
 }
 
 // Printed notes the unit that a program printed after the figure of a column; "": none.
@@ -62,13 +63,14 @@ func (s *Sample) Factor(column string) float64 {
 
 // In returns the run with its samples in these units, by column.
 func (r Run) In(others map[string]string) (*Run, error) {
-	r.Samples = slices.Clone(r.Samples)
-	for i := range r.Samples {
-		if s := &r.Samples[i]; s.Quality.Grade != Invalid {
-			if err := s.In(others); err != nil {
-				return nil, err
-			}
+	var err error
+	r.Samples = r.Samples.Map(func(_ int, s *Sample) {
+		if s.Quality.Grade != Invalid {
+			err = cmp.Or(err, s.In(others))
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.Units = others
 	return &r, nil

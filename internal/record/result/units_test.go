@@ -39,8 +39,8 @@ func TestUnits(t *testing.T) {
 
 	other, err := run.In(map[string]string{"metric": "us"})
 	require.NoError(t, err)
-	assert.InEpsilon(t, 1e6, other.Samples[4].Factor("metric"), 1e-12)
-	assert.InEpsilon(t, 1e3, run.Samples[4].Factor("metric"), 1e-12, "the run itself is as it was")
+	assert.InEpsilon(t, 1e6, other.Samples.At(4).Factor("metric"), 1e-12)
+	assert.InEpsilon(t, 1e3, run.Samples.At(4).Factor("metric"), 1e-12, "the run itself is as it was")
 	_, err = run.In(map[string]string{"metric": "MB"})
 	require.ErrorContains(t, err, "cannot be compared")
 }

@@ -20,9 +20,9 @@ const (
 
 // busyShares returns the part of the samples' wall time in which each CPU was at work for the run. CPUs of which that is not known have
 // none.
-func busyShares(samples []result.Sample) map[int]float64 {
+func busyShares(samples result.Samples) map[int]float64 {
 	shares, seconds := map[int]float64{}, 0.0
-	for _, s := range samples {
+	for _, s := range samples.Each() {
 		for _, cpu := range s.CPUs {
 			shares[cpu.CPU] += cpu.BusySeconds
 		}

@@ -40,7 +40,7 @@ func hasText(t reflect.Type) bool {
 		for i := range t.NumField() {
 			has = has || t.Field(i).IsExported() && hasText(t.Field(i).Type)
 		}
-		has = has || t == reflect.TypeFor[result.Figures]()
+		has = has || t == reflect.TypeFor[result.Figures]() || t == reflect.TypeFor[result.Samples]()
 	}
 	texts.Store(t, has)
 	return has
@@ -78,9 +78,14 @@ func cleaned(v reflect.Value) reflect.Value {
 		}
 	case reflect.Struct:
 		out.Set(v)
-		if figures, ok := v.Interface().(result.Figures); ok {
-			plain := func(text string) bool { return printable(text) == text }
-			out.Set(reflect.ValueOf(figures.Map(plain, Clean[any])))
+		plain := func(text string) bool { return printable(text) == text }
+		switch of := v.Interface().(type) {
+		case result.Figures:
+			out.Set(reflect.ValueOf(of.Map(plain, Clean[any])))
+		case result.Samples:
+			if of.HasText(func(text string) bool { return !plain(text) || strings.Contains(text, `\`) }) { // as JSON, which may escape letters
+				out.Set(reflect.ValueOf(of.Map(func(_ int, s *result.Sample) { *s = Clean(*s) })))
+			}
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {

@@ -90,7 +90,7 @@ func (s Shape) Answer(run *result.Run) []Statement {
 	switch {
 	case run.Matrix != nil && judged:
 		return Verdicts(run)
-	case len(run.Samples) == 0:
+	case run.Samples.Len() == 0:
 		return []Statement{{Text: "Nothing was measured."}}
 	}
 	set := s.Series(run)
@@ -230,8 +230,8 @@ func Verdicts(run *result.Run) []Statement {
 	}
 	statements = append(statements, ByFigures(run, func(cell int) string { return names[cell] })...)
 	whole := run.Samples
-	if last := len(whole) - 1; last >= 0 && whole[last].Partial { // what the budget cut is not judged
-		whole = whole[:last]
+	if last := whole.Len() - 1; last >= 0 && whole.At(last).Partial { // what the budget cut is not judged
+		whole = whole.First(last)
 	}
 	return append(statements, Doubts(whole)...)
 }
@@ -287,7 +287,7 @@ func ByFigures(run *result.Run, name func(cell int) string) (statements []Statem
 }
 
 // Doubtful says how many samples are not valid, and the most frequent reason; "" where all are.
-func Doubtful(samples []result.Sample) string {
+func Doubtful(samples result.Samples) string {
 	for _, v := range []result.Grade{result.Invalid, result.Suspect} {
 		reasons := Reasons(samples, v)
 		if len(reasons) == 0 {
@@ -297,13 +297,13 @@ func Doubtful(samples []result.Sample) string {
 		if n == 1 {
 			are = "is"
 		}
-		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), are, v, reasons[0].Text)
+		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(samples.Len(), "sample"), are, v, reasons[0].Text)
 	}
 	return ""
 }
 
 // Doubts says the same as a statement; there is none where all samples are valid.
-func Doubts(samples []result.Sample) []Statement {
+func Doubts(samples result.Samples) []Statement {
 	text := Doubtful(samples)
 	if text == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 func sampled(seconds ...float64) *result.Run {
 	run := &result.Run{}
 	for i, x := range seconds {
-		run.Samples = append(run.Samples, result.Sample{Index: i, Seconds: x, Quality: result.Quality{Grade: result.Valid}})
+		run.Samples.Append(&result.Sample{Index: i, Seconds: x, Quality: result.Quality{Grade: result.Valid}})
 	}
 	return run
 }
@@ -24,8 +24,9 @@ func TestAnswerOfOneCell(t *testing.T) {
 	assert.Equal(t, "Nothing was measured.", words(sampled()))
 	run := sampled(0.1, 0.3, 0.2)
 	run.Findings = []result.Finding{{Message: "Only the work limited this run."}}
-	run.Samples[0].Quality.Grade = result.Suspect
-	run.Samples[1].Quality = result.Quality{Grade: result.Invalid, Reasons: []string{"it ended"}}
+	run.Samples = run.Samples.Map(func(i int, s *result.Sample) {
+		s.Quality = []result.Quality{{Grade: result.Suspect}, {Grade: result.Invalid, Reasons: []string{"it ended"}}, s.Quality}[i]
+	})
 	assert.Equal(t, "wall time 150 ms, the median of 2 samples between 100 ms and 200 ms. "+
 		"1 of 3 samples is invalid: it ended. Only the work limited this run.", words(run))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/record/result"
 	"gorun/internal/show/term"
 	"gorun/internal/stats"
@@ -75,7 +76,7 @@ func TestNextBlock(t *testing.T) {
 		return &result.Run{
 			Command: words, Matrix: &result.Matrix{Rounds: rounds, Precision: 0.02},
 			Cells:   []result.Cell{first, {Verdict: &stats.Verdict{Kind: stats.CantTell, Forecast: forecast}}},
-			Samples: []result.Sample{{Slot: &result.Slot{Round: 8, Elapsed: 20.5}}},
+			Samples: packed.Of(result.Sample{Slot: &result.Slot{Round: 8, Elapsed: 20.5}}),
 		}
 	}
 	next := func(run *result.Run, resumes bool) string {

@@ -43,9 +43,9 @@ func TestSeriesEnd(t *testing.T) {
 			if round == 2 && (cell == 1 || cell == 2) {
 				continue
 			}
-			s := result.Sample{Index: len(run.Samples), Seconds: 1}
+			s := result.Sample{Index: run.Samples.Len(), Seconds: 1}
 			s.Slot = &result.Slot{Cell: cell, Round: round}
-			run.Samples = append(run.Samples, s)
+			run.Samples.Append(&s)
 		}
 	}
 	var ends []string

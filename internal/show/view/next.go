@@ -27,13 +27,16 @@ func NextBlock(run *result.Run, resumes bool, opts term.Options) string {
 			more, rounds = max(more, v.Forecast.Seconds), max(rounds, v.Forecast.Rounds)
 		}
 	}
-	if run.Partial || len(run.Command) == 0 || len(run.Samples) == 0 || run.Samples[len(run.Samples)-1].Slot == nil {
+	if run.Partial || len(run.Command) == 0 {
+		return ""
+	}
+	last := run.Samples.Last()
+	if last == nil || last.Slot == nil {
 		return ""
 	}
 	if more == 0 {
 		return narrower(run, resumes, opts)
 	}
-	last := run.Samples[len(run.Samples)-1]
 	// A budget that was given also counts what preceded the samples.
 	whole := max(last.Elapsed, run.Matrix.Budget) + more
 	changed := []string{"--budget", wait(whole)}

@@ -12,15 +12,15 @@ import (
 )
 
 // partsOf returns the tables of the CPUs and the workers of the sample with the median time.
-func partsOf(run *result.Run, samples []result.Sample) (tables []table.Table) {
+func partsOf(run *result.Run, samples result.Samples) (tables []table.Table) {
 	shown := result.Typical(samples)
 	if shown == nil {
 		return nil
 	}
 	which := ""
-	if len(run.Samples) > 1 {
+	if run.Samples.Len() > 1 {
 		which = fmt.Sprintf(" in sample %d", shown.Index)
-		if len(samples) > 2 {
+		if samples.Len() > 2 {
 			which += ", the median one"
 		}
 	}

@@ -21,23 +21,30 @@ func CellOf(run *result.Run, s *result.Sample) *result.Cell {
 
 // Summarised are the samples that a median is made of: the good ones; or all, where none is good, since an interrupted
 // run still shows what it has.
-func Summarised(samples []result.Sample) []result.Sample {
-	if good := result.Good(samples); len(good) > 0 {
+func Summarised(samples result.Samples) result.Samples {
+	if good := result.Good(samples); good.Len() > 0 {
 		return good
 	}
 	return samples
 }
 
 // SpreadOf returns the spread of a figure over the samples that have it; false if none has.
-func SpreadOf(samples []result.Sample, of column.Column) (table.Spread, bool) {
+func SpreadOf(samples result.Samples, of column.Column) (table.Spread, bool) {
+	spread, n := SpreadAmong(samples, of)
+	return spread, n > 0
+}
+
+// SpreadAmong returns the spread of a figure over the samples that have it, and how many they are.
+func SpreadAmong(samples result.Samples, of column.Column) (spread table.Spread, n int) {
 	var all []float64
-	for i := range samples {
-		if figure, ok := of.Number(&samples[i]); ok {
+	for _, s := range samples.Each() {
+		if figure, ok := of.Number(s); ok {
 			all = append(all, figure)
 		}
 	}
 	if len(all) == 0 {
-		return table.Spread{}, false
+		return spread, 0
 	}
-	return table.Spread{Median: stats.Median(all), Least: slices.Min(all), Most: slices.Max(all), Unit: of.Unit}, true
+	slices.Sort(all)
+	return table.Spread{Median: stats.Median(all), Least: all[0], Most: all[len(all)-1], Unit: of.Unit}, len(all)
 }

@@ -90,7 +90,7 @@ const QualityTable = "quality"
 func gradeTable(run *result.Run, verbose bool) table.Table {
 	t := table.Table{Name: QualityTable, Title: "Samples by quality"}
 	t.Add("samples", "are", "why")
-	if !verbose && !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return s.Quality.Grade != result.Valid || s.Partial }) {
+	if !verbose && !run.Samples.Has(func(s *result.Sample) bool { return s.Quality.Grade != result.Valid || s.Partial }) {
 		return t
 	}
 	for _, grade := range result.Grades {
@@ -109,22 +109,22 @@ func gradeTable(run *result.Run, verbose bool) table.Table {
 		t.AddRow(table.Count(n), table.Text(grade), words)
 	}
 	disturbed := 0
-	for i := range run.Samples {
-		q := run.Samples[i].Quality
+	for _, s := range run.Samples.Each() {
+		q := s.Quality
 		if q.Grade == result.Suspect && (positive(q.Signals.OtherSeconds) || positive(q.Signals.StealSeconds)) {
 			disturbed++
 		}
 	}
-	if 2*disturbed > len(run.Samples) {
+	if 2*disturbed > run.Samples.Len() {
 		t.Notes = append(t.Notes, "gorun doctor shows what disturbs a machine, and what to do about it")
 	}
 	return t
 }
 
 // count returns how many samples have a grade.
-func count(samples []result.Sample, grade result.Grade) (n int) {
-	for i := range samples {
-		if samples[i].Quality.Grade == grade {
+func count(samples result.Samples, grade result.Grade) (n int) {
+	for _, s := range samples.Each() {
+		if s.Quality.Grade == grade {
 			n++
 		}
 	}
@@ -198,14 +198,14 @@ func (r *Reason) ranges() string {
 }
 
 // Reasons returns why samples have a grade. The reason that is most often the first one of a sample comes first.
-func Reasons(samples []result.Sample, grade result.Grade) []Reason {
+func Reasons(samples result.Samples, grade result.Grade) []Reason {
 	reasons := map[string]*Reason{}
-	for i := range samples {
-		if samples[i].Quality.Grade != grade {
+	for _, s := range samples.Each() {
+		if s.Quality.Grade != grade {
 			continue
 		}
 		var of []*Reason // this sample
-		for n, text := range samples[i].Quality.Reasons {
+		for n, text := range s.Quality.Reasons {
 			kind := figuresOf().ReplaceAllString(text, "#")
 			if reasons[kind] == nil {
 				reasons[kind] = &Reason{Text: text}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 )
 
 // whys are the reasons for which samples have the only verdict that there is.
 func whys(samples []result.Sample) (texts []string) {
-	for _, phrase := range gradeTable(&result.Run{Samples: samples}, false).Rows[0].Values[2].(table.Phrases) {
+	for _, phrase := range gradeTable(&result.Run{Samples: packed.Of(samples...)}, false).Rows[0].Values[2].(table.Phrases) {
 		texts = append(texts, phrase.Text)
 	}
 	return texts
@@ -36,7 +37,7 @@ func TestReasonsOfTwoCPUs(t *testing.T) {
 // What an invalid sample is doubted for besides is not why it is invalid.
 func TestFirstReasonComesFirst(t *testing.T) {
 	s := result.Sample{Quality: result.Quality{Grade: result.Invalid, Reasons: []string{"it timed out", "a load"}}}
-	assert.Equal(t, "1 of 1 sample is invalid: it timed out", Doubtful([]result.Sample{s}))
+	assert.Equal(t, "1 of 1 sample is invalid: it timed out", Doubtful(packed.Of(s)))
 }
 
 // Figures make reasons many; they are told together, and few of them.

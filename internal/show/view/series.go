@@ -165,20 +165,20 @@ func Program(run *result.Run) string {
 // Series takes a run's samples apart, as its rows are.
 func (s Shape) Series(run *result.Run) SeriesSet {
 	compared := s.compared(run)
-	set := SeriesSet{Unit: compared.Unit, Timed: len(run.Samples) > 0}
+	set := SeriesSet{Unit: compared.Unit, Timed: run.Samples.Len() > 0}
 	set.What, set.Of = FigureOf(run, compared)
 	if set.Unit == column.Nanoseconds {
 		set.Unit = column.Seconds
 	}
 	rounds := 0
-	for i := range run.Samples {
-		if slot := run.Samples[i].Slot; slot != nil {
+	for _, s := range run.Samples.Each() {
+		if slot := s.Slot; slot != nil {
 			rounds = max(rounds, slot.Round+1)
 		}
 	}
 	for _, row := range s.rows(run) {
 		series, mine := Series{Name: row.Name}, 0
-		for _, sample := range row.all {
+		for _, sample := range row.all.Each() {
 			p := Point{Index: sample.Index, At: float64(sample.Index), Grade: sample.Quality.Grade, Partial: sample.Partial}
 			if p.Figure, _ = compared.Number(sample); compared.Unit == column.Nanoseconds {
 				p.Figure /= 1e9

@@ -32,11 +32,11 @@ func (s Shape) In(units map[string]string) Shape {
 // Measured is what samples of the same setting found.
 type Measured struct {
 	Name    string
-	Cell    int             // in the run's cells; -1: the run has none
-	Samples []result.Sample // the good ones, or all if none is good
-	Grade   result.Grade    // the worst of these
+	Cell    int            // in the run's cells; -1: the run has none
+	Samples result.Samples // the good ones, or all if none is good
+	Grade   result.Grade   // the worst of these
 
-	all    []*result.Sample // of the run
+	all    result.Samples // of the run
 	labels []table.Value
 }
 
@@ -46,14 +46,8 @@ func (s Shape) RowsOf(run *result.Run) []Measured {
 	rows := s.rows(run)
 	for i := range rows {
 		r := &rows[i]
-		r.Grade = result.Valid
-		r.Samples = make([]result.Sample, 0, len(r.all))
-		none := !slices.ContainsFunc(r.all, (*result.Sample).Good)
-		for _, s := range r.all {
-			if !none && !s.Good() {
-				continue
-			}
-			r.Samples = append(r.Samples, *s)
+		r.Grade, r.Samples = result.Valid, Summarised(r.all)
+		for _, s := range r.Samples.Each() {
 			if v := s.Quality.Grade; v == result.Invalid || v == result.Suspect && r.Grade == result.Valid {
 				r.Grade = v
 			}
@@ -67,16 +61,16 @@ func (s Shape) rows(run *result.Run) (rows []Measured) {
 	for i, title := range CellTitles(run) {
 		rows = append(rows, Measured{Name: title, Cell: i})
 	}
-	at := map[string]int{}
-	labels := s.labels()
-	for i := range run.Samples {
-		sample := &run.Samples[i]
-		if len(run.Cells) > 0 {
-			if sample.Slot != nil && sample.Cell >= 0 && sample.Cell < len(rows) {
-				rows[sample.Cell].all = append(rows[sample.Cell].all, sample)
-			}
-			continue
+	if len(run.Cells) > 0 {
+		for i, samples := range run.ByCell() {
+			rows[i].all = samples
 		}
+		return rows
+	}
+	at := map[string]int{}
+	var places [][]int // of the samples of a row
+	labels := s.labels()
+	for i, sample := range run.Samples.Each() {
 		var key []string
 		for _, c := range labels {
 			key = append(key, c.Of(sample).Text)
@@ -89,13 +83,14 @@ func (s Shape) rows(run *result.Run) (rows []Measured) {
 			for _, c := range labels {
 				row.labels = append(row.labels, rowLabel(c, sample))
 			}
-			rows = append(rows, row)
+			rows, places = append(rows, row), append(places, nil)
 		}
-		rows[n].all = append(rows[n].all, sample)
+		places[n] = append(places[n], i)
 	}
-	if len(run.Cells) == 0 {
-		s.name(rows)
+	for n := range rows {
+		rows[n].all = run.Samples.Pick(places[n])
 	}
+	s.name(rows)
 	return rows
 }
 
@@ -152,7 +147,7 @@ func (s Shape) Tables(run *result.Run) (tables []table.Table) {
 // figures has a row for each figure of samples of the same work.
 func (s Shape) figures(row Measured) table.Table {
 	value := "value"
-	if len(row.Samples) > 1 {
+	if row.Samples.Len() > 1 {
 		value = "median"
 	}
 	t := table.Table{Name: "summary", Columns: []table.Column{{Title: "figure"}, {Title: value, Apart: true}}}
@@ -168,12 +163,12 @@ func (s Shape) figures(row Measured) table.Table {
 }
 
 // valueOf returns the figures of samples: a spread of numbers, or a text; nil: no sample has one.
-func valueOf(samples []result.Sample, c column.Column) table.Value {
+func valueOf(samples result.Samples, c column.Column) table.Value {
 	if spread, ok := SpreadOf(samples, c); ok {
 		return spread
 	}
-	for i := range samples {
-		if v := c.Of(&samples[i]); v.Known() {
+	for _, s := range samples.Each() {
+		if v := c.Of(s); v.Known() {
 			return table.Text(v.Text)
 		}
 	}
@@ -401,13 +396,13 @@ func (s Shape) groups(run *result.Run, rows []Measured) (tables []table.Table) {
 
 // mean returns the mean of a figure over the samples that have it. A sample that has other figures of its group has 0 of a key that it
 // lacks.
-func (s Shape) mean(samples []result.Sample, c column.Column, keyed bool) table.Value {
+func (s Shape) mean(samples result.Samples, c column.Column, keyed bool) table.Value {
 	sum, n := 0.0, 0
-	for i := range samples {
-		if x, ok := c.Number(&samples[i]); ok {
+	for i, sample := range samples.Each() {
+		if x, ok := c.Number(sample); ok {
 			sum, n = sum+x, n+1
-		} else if keyed && slices.ContainsFunc(s.Columns.Keyed(samples[i:i+1]), func(other column.Column) bool {
-			_, known := other.Number(&samples[i])
+		} else if keyed && slices.ContainsFunc(s.Columns.Keyed(samples.Pick([]int{i})), func(other column.Column) bool {
+			_, known := other.Number(sample)
 			return known && other.Group == c.Group
 		}) {
 			n++

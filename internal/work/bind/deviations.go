@@ -19,13 +19,13 @@ var findings = [...]struct{ code, none, some, where string }{
 }
 
 // deviations returns findings about where the processes of a run of `gorun bind` ran.
-func deviations(samples []result.Sample) []result.Finding {
+func deviations(samples result.Samples) []result.Finding {
 	found := []result.Finding{}
 	for cell, f := range findings {
 		var checks, deviations uint64
 		moved, processes, deviated := map[int]uint64{}, 0, 0
-		for i := range samples {
-			v, ok := result.Typed[Figures](&samples[i])
+		for _, s := range samples.All() {
+			v, ok := result.Typed[Figures](s)
 			if !ok || v.Bound != (cell == Bound) {
 				continue
 			}

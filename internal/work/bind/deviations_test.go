@@ -33,9 +33,9 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 			s, err := c.sample(process.Done{Answers: []process.Answer{took(0.5 * mean(trial)), took(1.5 * mean(trial))}})
 			require.NoError(t, err)
 			measure.Judge(&s, 2)
-			s.Index = len(run.Samples)
-			s.Slot = &result.Slot{Cell: cell, Round: trial, Elapsed: 0.2 * float64(len(run.Samples)+1)}
-			run.Samples = append(run.Samples, s)
+			s.Index = run.Samples.Len()
+			s.Slot = &result.Slot{Cell: cell, Round: trial, Elapsed: 0.2 * float64(run.Samples.Len()+1)}
+			run.Samples.Append(&s)
 		}
 	}
 	return run
@@ -44,7 +44,8 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 
 // deviate gives a process of a trial deviations.
-func deviate(t *testing.T, s *result.Sample, process int, moved map[int]uint64) {
+func deviate(t *testing.T, run *result.Run, trial, process int, moved map[int]uint64) {
+	s := run.Samples.At(trial)
 	figures, ok := result.Typed[Figures](s)
 	require.True(t, ok)
 	v := *figures
@@ -60,6 +61,11 @@ func deviate(t *testing.T, s *result.Sample, process int, moved map[int]uint64) 
 		s.Placement.Verified, s.Placement.Mismatches = false, []string{"process 1 was elsewhere"}
 		measure.Judge(s, 2)
 	}
+	run.Samples = run.Samples.Map(func(i int, other *result.Sample) {
+		if i == trial {
+			*other = *s
+		}
+	})
 }
 
 // A bound process that left its CPU makes the verdict invalid; an unbound one that moved does not.
@@ -71,10 +77,10 @@ func TestDeviations(t *testing.T) {
 		Code: "deviations-unbound", Message: "Unbound, every process stayed on its CPU, in all of 2000 checks.",
 	}, found[0])
 	assert.Equal(t, "Bound, every process was on its CPU, in all of 2000 checks.", found[1].Message)
-	assert.Empty(t, deviations(nil))
+	assert.Empty(t, deviations(result.Samples{}))
 
-	deviate(t, &run.Samples[0], 0, map[int]uint64{4: 2, 7: 1})
-	deviate(t, &run.Samples[2], 1, map[int]uint64{7: 1})
+	deviate(t, run, 0, 0, map[int]uint64{4: 2, 7: 1})
+	deviate(t, run, 2, 1, map[int]uint64{7: 1})
 	figures, err := matrix.Comparands(run, nil)
 	require.NoError(t, err)
 	matrix.JudgePairs(run, figures)
@@ -85,7 +91,7 @@ func TestDeviations(t *testing.T) {
 			" least once: 2 to CPU 4, 2 to CPU 7.",
 	}, deviations(run.Samples)[0])
 
-	deviate(t, &run.Samples[1], 1, map[int]uint64{7: 100})
+	deviate(t, run, 1, 1, map[int]uint64{7: 100})
 	matrix.JudgePairs(run, figures)
 	found = deviations(run.Samples)
 	assert.Equal(t, 9, run.Cells[Bound].Verdict.Rounds, "a trial in which a bound process was elsewhere is not judged")

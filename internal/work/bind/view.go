@@ -69,8 +69,7 @@ func heat(run *result.Run) (h *chart.Heat, legend string, ok bool) {
 	}
 	ms := map[place]float64{}
 	var processes, rounds []int
-	for i := range run.Samples {
-		s := &run.Samples[i]
+	for _, s := range run.Samples.All() {
 		v, ok := result.Typed[Figures](s)
 		if !ok || s.Slot == nil || !s.Good() {
 			continue

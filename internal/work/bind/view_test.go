@@ -27,7 +27,7 @@ func TestHeat(t *testing.T) {
 			for process := range c.processes {
 				f.Processes = append(f.Processes, Process{Process: process, Seconds: float64(process)})
 			}
-			run.Samples = append(run.Samples, result.Sample{Slot: &result.Slot{Round: i / 2}, Values: result.FiguresOf(&f)})
+			run.Samples.Append(&result.Sample{Slot: &result.Slot{Round: i / 2}, Values: result.FiguresOf(&f)})
 		}
 		h, legend, ok := heat(run)
 		require.True(t, ok)

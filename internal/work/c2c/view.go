@@ -35,12 +35,12 @@ var shown = experiment.View{
 
 // measuredPairs returns the figures of each pair of CPUs, in the order of the CPUs; the time one way is the median of its good samples.
 // Partial samples without a time are left out.
-func measuredPairs(samples []result.Sample) (pairs []Figures) {
+func measuredPairs(samples result.Samples) (pairs []Figures) {
 	type key struct{ a, b int }
 	times := map[key][]float64{}
-	for i := range samples {
-		v, ok := result.Typed[Figures](&samples[i])
-		if !ok || v.CPUA == v.CPUB || v.NS <= 0 || !samples[i].Good() {
+	for _, s := range samples.All() {
+		v, ok := result.Typed[Figures](s)
+		if !ok || v.CPUA == v.CPUB || v.NS <= 0 || !s.Good() {
 			continue
 		}
 		of := key{v.CPUA, v.CPUB}

@@ -57,7 +57,7 @@ func TestSeatsAreByLocality(t *testing.T) {
 func TestTooManyCPUs(t *testing.T) {
 	run := &result.Run{}
 	for i := range chart.MapLimit {
-		run.Samples = append(run.Samples, result.Sample{Values: result.FiguresOf(&Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1})})
+		run.Samples.Append(&result.Sample{Values: result.FiguresOf(&Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1})})
 	}
 	assert.Empty(t, heatOf(measuredPairs(run.Samples)).Rows)
 	assert.Contains(t, mapBlock(run, term.Options{}), "A map of 512 CPUs is too wide for this page")

@@ -114,8 +114,8 @@ func failures(run *result.Run) (findings []result.Finding, warnings []result.War
 	for i := range of {
 		of[i] = endings{}
 	}
-	for _, s := range result.Good(run.Samples) {
-		if v, ok := result.Typed[Figures](&s); ok && view.CellOf(run, &s) != nil {
+	for _, s := range run.Samples.All() {
+		if v, ok := result.Typed[Figures](s); ok && s.Good() && view.CellOf(run, s) != nil {
 			of[s.Cell][ending{v.ExitCode, v.Signal}]++
 		}
 	}

@@ -58,7 +58,9 @@ func TestFailures(t *testing.T) {
 	} {
 		run := &result.Run{Matrix: &result.Matrix{}, Cells: []result.Cell{{Name: "A"}, {Name: "B"}, {Name: "C"}}}
 		for _, samples := range c.samples {
-			run.Samples = append(run.Samples, samples...)
+			for _, s := range samples {
+				run.Samples.Append(&s)
+			}
 		}
 		findings, warnings := failures(run)
 		var found, warned []string

@@ -34,13 +34,12 @@ func steps(run *result.Run) (steps []step, base step, ok bool) {
 	if !apply.OfCopies(run) {
 		return nil, base, false
 	}
+	samples := run.ByCell()
 	for i, c := range run.Cells {
 		n, _ := strconv.Atoi(c.Flags["copies"]) // a number, as in all of them
-		samples := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
-			return s.Slot == nil || s.Cell != i || !s.Good()
-		})
+		good := result.Good(samples[i])
 		median := func(of column.Column) float64 {
-			spread, known := view.SpreadOf(samples, of)
+			spread, known := view.SpreadOf(good, of)
 			if !known {
 				return math.NaN()
 			}

@@ -24,8 +24,8 @@ var shown = experiment.View{
 // placement.
 func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
-	if len(run.Samples) > 0 && run.Matrix == nil {
-		v, ok := result.Typed[Figures](&run.Samples[0])
+	if run.Samples.Len() > 0 && run.Matrix == nil {
+		v, ok := result.Typed[Figures](run.Samples.At(0))
 		if ok && v.Dedicated != nil {
 			tables = append(tables, dedicatedTable(v.Dedicated))
 		}

@@ -66,11 +66,11 @@ func answer(run *result.Run) []view.Statement {
 }
 
 // byOperation returns the rows with a good sample, by what they do.
-func byOperation(samples []result.Sample) (all [][]measuredRow) {
+func byOperation(samples result.Samples) (all [][]measuredRow) {
 	type work struct{ op, variant, mode, load string }
 	at := map[work]int{}
 	for _, row := range measuredRows(samples) {
-		if row.grade == result.Invalid || len(row.samples) == 0 {
+		if row.grade == result.Invalid || row.samples.Len() == 0 {
 			continue
 		}
 		w := work{row.Op, row.Variant, row.Mode, row.Load}
@@ -151,7 +151,7 @@ func factor(what, other string, slow, fast measuredRow, axes string) (found, boo
 	show := units.CommonUnit([]float64{s.Median / 1e9, f.Median / 1e9})
 	of := func(s table.Spread) string { return show(s.Median / 1e9) }
 	ratio := s.Median / f.Median
-	if len(slow.samples) < fewSamples || len(fast.samples) < fewSamples {
+	if slow.samples.Len() < fewSamples || fast.samples.Len() < fewSamples {
 		return found{fmt.Sprintf("%s takes %s, and %s %s.", what, of(s), of(f), other), ratio, axes}, true
 	}
 	of = func(s table.Spread) string {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/record/result"
 	"gorun/internal/show/view"
 )
@@ -46,10 +47,10 @@ func TestAnswer(t *testing.T) {
 			"Too few samples to compare: gorun matrix contend --op xadd --dist-bytes 64,8 --cpus 0-1 compares them.": join(row(0, 1, 8, ByTime, 1, 2.5), row(1, 2, 8, ByTime, 1, 16.2),
 			row(2, 1, 64, ByTime, 1, 2.5), row(3, 2, 64, ByTime, 1, 2.69)),
 	} {
-		assert.Equal(t, want, view.Sentences(answer(&result.Run{Samples: samples})))
+		assert.Equal(t, want, view.Sentences(answer(&result.Run{Samples: packed.Of(samples...)})))
 	}
 	doubtful := row(0, 2, 0, ByTime, 1, 8.28, 8.28)
 	doubtful[1].Quality = result.Quality{Grade: result.Suspect, Reasons: []string{"it was noisy"}}
 	assert.Equal(t, "xadd takes 8.28 ns on 2 CPUs at once. 1 of 2 samples is suspect: it was noisy.",
-		view.Sentences(answer(&result.Run{Samples: doubtful})))
+		view.Sentences(answer(&result.Run{Samples: packed.Of(doubtful...)})))
 }

@@ -37,7 +37,7 @@ func drawCurves(run *result.Run) (chart.Drawing, bool) {
 			rate.Points = append(rate.Points,
 				chart.Point{X: cpus, Y: ops.Median / 1e6, Least: ops.Least / 1e6, Most: ops.Most / 1e6})
 			f.Table.AddRow(
-				table.Text(c.name), table.Count(row.CPUs), table.Count(len(row.samples)), ns, ops,
+				table.Text(c.name), table.Count(row.CPUs), table.Count(row.samples.Len()), ns, ops,
 			)
 		}
 		perOp.Curves, perSecond.Curves = append(perOp.Curves, time), append(perSecond.Curves, rate)
@@ -68,7 +68,7 @@ func curvesOf(rows []measuredRow) (curves []curve) {
 	for i := range rows {
 		row := &rows[i]
 		ns, ops := row.spread("ns_per_op"), row.spread("ops_per_second")
-		if row.grade == result.Invalid || len(row.samples) == 0 || !chart.Drawable(ns.Least, ns.Most, ops.Least, ops.Most) {
+		if row.grade == result.Invalid || row.samples.Len() == 0 || !chart.Drawable(ns.Least, ns.Most, ops.Least, ops.Most) {
 			continue
 		}
 		k := key{row.ContendRow, row.Variant, row.Mode}

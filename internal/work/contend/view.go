@@ -24,27 +24,28 @@ var rowColumns = []string{"op", "variant", "load", "mode", "cpus", "pattern", "c
 
 // measuredRow is a row of `gorun contend`, as its good samples measured it, or all samples if none is good.
 type measuredRow struct {
-	Figures                     // of a sample: what is the same in all
-	samples     []result.Sample // in which operations were counted
-	counted, of int             // windows of all samples
-	grade       result.Grade    // the worst of the samples
+	Figures                    // of a sample: what is the same in all
+	samples     result.Samples // in which operations were counted
+	counted, of int            // windows of all samples
+	grade       result.Grade   // the worst of the samples
 }
 
 // measuredRows returns the rows of the samples, by their numbers. Samples without a row are left out.
-func measuredRows(samples []result.Sample) (rows []measuredRow) {
+func measuredRows(samples result.Samples) (rows []measuredRow) {
 	for _, of := range (view.Shape{Columns: columns, Rows: append([]string{"row"}, rowColumns...)}).RowsOf(&result.Run{Samples: samples}) {
 		row := measuredRow{grade: of.Grade}
-		for i := range of.Samples {
-			f, ok := result.Typed[Figures](&of.Samples[i])
+		row.samples = of.Samples.Where(func(s *result.Sample) bool {
+			f, ok := result.Typed[Figures](s)
+			return ok && f.CPUs > 0 && f.Operations > 0
+		})
+		for _, s := range of.Samples.All() {
+			f, ok := result.Typed[Figures](s)
 			if !ok || f.CPUs == 0 {
 				continue
 			}
 			row.Figures = *f
 			if f.Mode == ByTime {
 				row.counted, row.of = row.counted+f.Windows, row.of+f.WindowsOf
-			}
-			if f.Operations > 0 {
-				row.samples = append(row.samples, of.Samples[i])
 			}
 		}
 		if row.CPUs > 0 {

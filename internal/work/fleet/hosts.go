@@ -179,7 +179,7 @@ func (h *Hosts) latest(runs []report.Input) (hosts []JudgedHost) {
 			continue
 		}
 		host := JudgedHost{
-			Name: name(in), File: in.File, Started: in.Run.Started, Samples: len(in.Run.Samples),
+			Name: name(in), File: in.File, Started: in.Run.Started, Samples: in.Run.Samples.Len(),
 			Partial: in.Run.Partial || !in.Ended, run: in.Run, conditions: result.ConditionsOf(in.Run),
 		}
 		host.conditions[warmup] = in.Run.Matrix.WarmupWords()

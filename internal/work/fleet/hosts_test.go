@@ -68,12 +68,12 @@ func judgingOf(t testing.TB, run *result.Run) *matrix.Judging {
 func scaled(t testing.TB, recorded *result.Run, in report.Input, cell int, factor float64) report.Input {
 	t.Helper()
 	judging := judgingOf(t, in.Run)
-	for _, s := range recorded.Samples {
+	for _, s := range recorded.Samples.All() {
 		if s.Cell == cell {
 			s.Seconds *= factor
 		}
-		in.Run.Samples = append(in.Run.Samples, s)
-		require.NoError(t, judging.Add(s))
+		in.Run.Samples.Append(s)
+		require.NoError(t, judging.Add(*s))
 	}
 	judging.Judge()
 	return in
@@ -92,9 +92,9 @@ func played(t testing.TB, recorded *result.Run, in report.Input, rounds int, rat
 	random := rand.New(rand.NewPCG(run.Seed, 1))
 	for !judging.Done() && judging.Rounds() < rounds {
 		slot := judging.Next()
-		s := recorded.Samples[0]
-		slot.Elapsed = float64(len(run.Samples))
-		s.Index, s.Slot, s.Quality.Signals, s.Answer = len(run.Samples), &slot, result.Signals{}, nil
+		s := recorded.Samples.At(0)
+		slot.Elapsed = float64(run.Samples.Len())
+		s.Index, s.Slot, s.Quality.Signals, s.Answer = run.Samples.Len(), &slot, result.Signals{}, nil
 		placement := run.Cells[slot.Cell].Flags["placement"]
 		ratio := ratios[placement]
 		s.Seconds = 0.1 * math.Exp(0.01*random.NormFloat64())
@@ -102,10 +102,10 @@ func played(t testing.TB, recorded *result.Run, in report.Input, rounds int, rat
 			s.Seconds *= ratio
 		}
 		for _, change := range spoil {
-			change(&s, placement)
+			change(s, placement)
 		}
-		run.Samples = append(run.Samples, s)
-		require.NoError(t, judging.Add(s))
+		run.Samples.Append(s)
+		require.NoError(t, judging.Add(*s))
 	}
 	judging.Judge()
 	return in
@@ -442,12 +442,11 @@ func TestHostsOfAMetric(t *testing.T) {
 	recorded := recordedRun(t, "exec-metric")
 	host := func(name string, score int) report.Input {
 		of := *recorded
-		of.Samples = slices.Clone(of.Samples)
-		for i, s := range of.Samples {
+		of.Samples = of.Samples.Map(func(_ int, s *result.Sample) {
 			if s.Cell == 1 {
-				require.NoError(t, json.Unmarshal(fmt.Appendf(nil, `{"metric":%d}`, score), &of.Samples[i].Values))
+				require.NoError(t, json.Unmarshal(fmt.Appendf(nil, `{"metric":%d}`, score), &s.Values))
 			}
-		}
+		})
 		return scaled(t, &of, onHost(t, &of, name), 0, 1)
 	}
 	h := judgeHosts(t, host("a", 1), host("b", 8), host("c", 6))

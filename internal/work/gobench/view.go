@@ -64,7 +64,7 @@ type comparison struct {
 	cell              int
 	name              string // of the benchmark
 	setting, baseline string
-	before, after     []result.Sample // the good ones
+	before, after     result.Samples // the good ones
 }
 
 // comparisons returns those of a judged run.
@@ -145,7 +145,7 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 		}
 		by := decides(&run.Cells[of.cell])
 		add(of.name, of.setting, median(of.before, by), median(of.after, by), view.CellPhrases(run, of.cell, shape.Verbose))
-		for _, c := range own.Keys(slices.Concat(of.after, of.before)) {
+		for _, c := range own.Keys(of.after, of.before) {
 			if c.Name == by.Name {
 				continue
 			}
@@ -166,7 +166,7 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 }
 
 // median returns that of a figure; nil: no sample has it.
-func median(samples []result.Sample, c column.Column) table.Value {
+func median(samples result.Samples, c column.Column) table.Value {
 	spread, known := view.SpreadOf(samples, c)
 	if !known {
 		return nil
@@ -216,12 +216,12 @@ type bounds struct {
 }
 
 // boundsOf returns the bounds of a figure; without samples if none has it.
-func boundsOf(samples []result.Sample, c column.Column) bounds {
+func boundsOf(samples result.Samples, c column.Column) bounds {
 	spread, known := view.SpreadOf(samples, c)
 	if !known {
 		return bounds{}
 	}
-	return bounds{spread.Least, spread.Most, len(samples)}
+	return bounds{spread.Least, spread.Most, samples.Len()}
 }
 
 // certain is the number of samples of each side from which on chance does not part what varies: all of one side are above all of

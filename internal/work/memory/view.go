@@ -51,10 +51,10 @@ type row struct {
 // rowsOf returns the rows that have samples.
 func rowsOf(run *result.Run) (rows []row) {
 	for _, of := range (view.Shape{Columns: columns, Rows: rowColumns}).RowsOf(run) {
-		if len(of.Samples) == 0 || of.Grade == result.Invalid {
+		if of.Samples.Len() == 0 || of.Grade == result.Invalid {
 			continue
 		}
-		f, ok := result.Typed[Figures](&of.Samples[0])
+		f, ok := result.Typed[Figures](of.Samples.At(0))
 		if !ok {
 			continue
 		}

@@ -44,10 +44,10 @@ func rowsOf(run *result.Run) (rows []row) {
 			spread, _ := view.SpreadOf(of.Samples, columns.Get(name))
 			return spread.Median
 		}
-		if len(of.Samples) == 0 {
+		if of.Samples.Len() == 0 {
 			continue
 		}
-		f, ok := result.Typed[Figures](&of.Samples[0])
+		f, ok := result.Typed[Figures](of.Samples.At(0))
 		if !ok || f.Cost == nil || where[f.Relation] == "" {
 			continue
 		}

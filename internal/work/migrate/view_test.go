@@ -61,7 +61,7 @@ func TestAnswer(t *testing.T) {
 		}
 		for _, m := range c.samples {
 			move, refill := m.move/1e6, m.refill/1e6
-			run.Samples = append(run.Samples, result.Sample{Slot: &result.Slot{Cell: m.cell}, Values: result.FiguresOf(&Figures{
+			run.Samples.Append(&result.Sample{Slot: &result.Slot{Cell: m.cell}, Values: result.FiguresOf(&Figures{
 				Relation: m.relation, WorkingSet: m.bytes, Move: &move, Refill: &refill, RefillBytes: m.reached, Cost: &move,
 			})})
 		}

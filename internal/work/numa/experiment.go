@@ -349,8 +349,8 @@ func explain(run *result.Run, _ []Cell) {
 			run.Warnings = append(run.Warnings, *w)
 		}
 	}
-	for i := range run.Samples {
-		if v, ok := result.Typed[Figures](&run.Samples[i]); ok {
+	for _, s := range run.Samples.All() {
+		if v, ok := result.Typed[Figures](s); ok {
 			if v.Migrations != nil {
 				add(v.Migrations.Worse)
 			}

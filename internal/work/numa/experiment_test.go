@@ -165,7 +165,7 @@ func TestExplain(t *testing.T) {
 	run := &result.Run{}
 	for range 2 {
 		v := Figures{Migrations: &result.Migrations{Worse: &worse}}
-		run.Samples = append(run.Samples, result.Sample{Values: result.FiguresOf(&v)})
+		run.Samples.Append(&result.Sample{Values: result.FiguresOf(&v)})
 	}
 	explain(run, nil)
 	explain(run, nil)

@@ -33,8 +33,7 @@ type measuredRow struct {
 // measuredRows returns the rows of a run in order; none for a matrix. The samples of the control are the baseline's.
 func measuredRows(run *result.Run) []measuredRow {
 	rows := withoutSamples(run.NumaRows)
-	for i := range run.Samples {
-		s := &run.Samples[i]
+	for _, s := range run.Samples.All() {
 		v, ok := result.Typed[Figures](s)
 		if !ok || !s.Good() || v.Accesses == 0 || v.Row < 0 || v.Row >= len(rows) {
 			continue

@@ -12,11 +12,11 @@ import (
 
 // loadTable has a row for each CPU with a load, over the good samples. Furthest off is the load that differs most from what was requested
 // or, where that is less, from what was expected on a CPU that the probe used.
-func loadTable(samples []result.Sample) table.Table {
+func loadTable(samples result.Samples) table.Table {
 	requested, achieved, worst := 0.0, map[int][]float64{}, map[int]float64{}
-	for i := range samples {
-		load := loadOf(&samples[i])
-		if load == nil || !samples[i].Good() {
+	for _, s := range samples.All() {
+		load := loadOf(s)
+		if load == nil || !s.Good() {
 			continue
 		}
 		requested = load.Requested

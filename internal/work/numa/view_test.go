@@ -77,7 +77,8 @@ func TestMaps(t *testing.T) {
 			row := result.NumaRow{Row: node, Mem: node, CPU: node, BufferBytes: 1 << 20}
 			s := rendertest.Sample(node, 1)
 			s.Values = result.FiguresOf(&Figures{NumaRow: row, Accesses: 1, NsPerAccess: 1})
-			run.NumaRows, run.Samples = append(run.NumaRows, row), append(run.Samples, s)
+			run.NumaRows = append(run.NumaRows, row)
+			run.Samples.Append(&s)
 		}
 		f, ok := drawMaps(run)
 		require.Equal(t, drawn, ok, "%d nodes", nodes)

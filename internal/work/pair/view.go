@@ -22,20 +22,19 @@ func tables(run *result.Run, shape view.Shape) []table.Table {
 	tables := shape.Tables(run)
 	if len(run.Cells) > 0 || len(tables) == 0 {
 		for i := range tables {
-			if run.Matrix != nil && run.Matrix.Title == compared && tables[i].Title == compared && len(run.Samples) > 0 {
-				tables[i].Title += does(&run.Samples[0])
+			if run.Matrix != nil && run.Matrix.Title == compared && tables[i].Title == compared && run.Samples.Len() > 0 {
+				tables[i].Title += does(run.Samples.At(0))
 			}
 		}
 		return tables
 	}
-	samples := view.Summarised(run.Samples)
-	last := &samples[len(samples)-1]
+	last := view.Summarised(run.Samples).Last()
 	figures, ok := result.Typed[Figures](last)
 	if !ok || len(figures.Processes) != 2 {
 		return tables
 	}
 	processes := processesTable(figures.Processes)
-	if processes.Title = "The two processes (" + figures.Relation + ")"; len(run.Samples) > 1 {
+	if processes.Title = "The two processes (" + figures.Relation + ")"; run.Samples.Len() > 1 {
 		processes.Title += fmt.Sprintf(" in sample %d", last.Index)
 	}
 	processes.Title += does(last)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/base/packed"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
@@ -105,13 +106,11 @@ func TestExplainWithoutProcStat(t *testing.T) {
 // Findings come only from samples with the requested placement.
 func TestExplainLeavesOutInvalidSamples(t *testing.T) {
 	worse := result.Sample{Seconds: 1, UserSeconds: 0.1, Quality: result.Quality{Grade: result.Invalid}}
-	run := &result.Run{Samples: []result.Sample{worse, worse, worse}}
+	run := &result.Run{Samples: packed.Of(worse, worse, worse)}
 	cells := []Cell{{Plan: placement.Assignment{CPUs: cpuset.Of(0, 1, 2, 3)}}}
 	explain(run, cells)
 	assert.Empty(t, run.Findings)
-	for i := range run.Samples {
-		run.Samples[i].Quality.Grade = result.Valid
-	}
+	run.Samples = run.Samples.Map(func(_ int, s *result.Sample) { s.Quality.Grade = result.Valid })
 	explain(run, cells)
 	assert.NotEmpty(t, run.Findings, "the same samples if valid")
 }

@@ -148,8 +148,8 @@ func BenchmarkMemory(b *testing.B) {
 				require.NoError(b, err)
 				var run result.Run
 				require.NoError(b, json.Unmarshal(out, &run))
-				for _, s := range run.Samples {
-					if bytes := figuresOf(b, &s).MemoryPeakBytes; bytes != nil {
+				for _, s := range run.Samples.All() {
+					if bytes := figuresOf(b, s).MemoryPeakBytes; bytes != nil {
 						peak = max(peak, float64(*bytes))
 					}
 				}
