@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -20,19 +21,58 @@ func hodgesLehmann(sorted []float64) float64 {
 	return (lower + smallestSum(sorted, sums/2+1)) / 4
 }
 
-// smallestSum returns the rank-th smallest of sorted[i] + sorted[j], i ≤ j, found by bisection over the floating-point
-// numbers in their order: exact in at most 64 steps.
+// smallestSum returns the rank-th smallest of sorted[i] + sorted[j], i ≤ j. It narrows an interval until that holds about as many sums as
+// there are values, and sorts these. Of many values, it begins with the interval that an eighth of them gives.
 func smallestSum(sorted []float64, rank int) float64 {
-	lo, hi := ordinal(2*sorted[0]), ordinal(2*sorted[len(sorted)-1])
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		if sumsUpTo(sorted, fromOrdinal(mid)) >= rank {
-			hi = mid
+	const fewValues, part = 1000, 8
+	n := len(sorted)
+	lo, hi := math.Nextafter(2*sorted[0], math.Inf(-1)), 2*sorted[n-1]
+	below, upTo := 0, n*(n+1)/2 // sums that are at most lo, and hi
+	narrow := func(at float64) {
+		if !(at > lo && at < hi) { // not a number, too
+			at = fromOrdinal(ordinal(lo) + (ordinal(hi)-ordinal(lo))/2)
+		}
+		if count := sumsUpTo(sorted, at); count < rank {
+			lo, below = at, count
 		} else {
-			lo = mid + 1
+			hi, upTo = at, count
 		}
 	}
-	return fromOrdinal(lo)
+	if n > fewValues {
+		some := make([]float64, 0, n/part)
+		for i := part / 2; i < n; i += part {
+			some = append(some, sorted[i])
+		}
+		sums, slack := len(some)*(len(some)+1)/2, 2*len(some)
+		middle := int(float64(rank) / float64(upTo) * float64(sums))
+		narrow(smallestSum(some, max(1, middle-slack)))
+		narrow(smallestSum(some, min(sums, middle+slack)))
+	}
+	for step := 0; upTo-below > n && ordinal(hi)-ordinal(lo) > 1; step++ {
+		aim := [...]float64{float64(rank - n/4), float64(rank + n/4), math.NaN()}[step%3] // by bisection, where many sums are equal
+		narrow(lo + (hi-lo)*(aim-float64(below))/float64(upTo-below))
+	}
+	if ordinal(hi)-ordinal(lo) <= 1 {
+		return hi
+	}
+	left := sumsBetween(sorted, lo, hi, upTo-below)
+	slices.Sort(left)
+	return left[rank-below-1]
+}
+
+// sumsBetween returns the n sums sorted[i] + sorted[j], i ≤ j, that are above lo and at most hi.
+func sumsBetween(sorted []float64, lo, hi float64, n int) []float64 {
+	sums := make([]float64, 0, n)
+	end := len(sorted)
+	for i := range sorted {
+		for end > i && sorted[i]+sorted[end-1] > hi {
+			end--
+		}
+		for j := end - 1; j >= i && sorted[i]+sorted[j] > lo; j-- {
+			sums = append(sums, sorted[i]+sorted[j])
+		}
+	}
+	return sums
 }
 
 // sumsUpTo counts the sums sorted[i] + sorted[j], i ≤ j, that are at most limit.

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -36,6 +37,28 @@ func TestHodgesLehmannIsTheMedianOfMeans(t *testing.T) {
 		values := sortedValues(t)
 		require.InDelta(t, median(means(values)), hodgesLehmann(values), 1e-15)
 	})
+}
+
+// Each rank is found, also of many values, of equal ones, and of some that lie far away.
+func TestSmallestSumOfMany(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, value := range map[string]func(i int) float64{
+		"normal": func(int) float64 { return random.NormFloat64() },
+		"equal":  func(i int) float64 { return float64(i % 3) },
+		"ticks":  func(int) float64 { return math.Round(5*random.NormFloat64()) / 64 },
+		"tails":  func(int) float64 { return math.Exp(20*random.NormFloat64()) - 1 },
+		"apart":  func(i int) float64 { return float64(i%2)*1e6 + 1e-9*random.Float64() },
+	} {
+		values := make([]float64, 1500)
+		for i := range values {
+			values[i] = value(i)
+		}
+		slices.Sort(values)
+		all := means(values)
+		for _, rank := range []int{1, 2, 1000, len(all) / 3, (len(all) + 1) / 2, len(all)/2 + 1, len(all) - 999, len(all)} {
+			require.Equal(t, all[rank-1], smallestSum(values, rank)/2, "%s, rank %d", name, rank)
+		}
+	}
 }
 
 func TestDeviationHoldsTheNearestQuarter(t *testing.T) {
