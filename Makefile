@@ -202,7 +202,7 @@ fuzz: ## each fuzz target for FUZZTIME (50000x: inputs)
 bench: ## speed and memory as ratios against named rivals, in interleaved rounds (nothing else running, 12 min)
 	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/work/primes
 	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/work/primes
-	$(GO) test -run "^$$" -bench "LongJournal|Start" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench "LongJournal|Page|Start" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "DryRun|Cells" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Child|Scheduler|LongRun" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/run
 	$(GO) test -run "^$$" -bench "Judge" -benchtime 1x -timeout 30m ./internal/work/fleet

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +23,7 @@ import (
 	"gorun/internal/files/input"
 	"gorun/internal/files/jsonl"
 	"gorun/internal/judge/matrix"
+	"gorun/internal/publish/render"
 	"gorun/internal/record/result"
 )
 
@@ -74,7 +81,8 @@ func longJournal(tb testing.TB, samples int) string {
 		require.NoError(tb, err)
 		text = append(text, sealed...)
 	}
-	board, err := matrix.NewJudging(run, nil)
+	columns, _ := render.Views(rows).Known(run.Experiment)
+	board, err := matrix.NewJudging(run, columns)
 	require.NoError(tb, err)
 	add(result.Line{Header: run})
 	for i := 0; !board.Done(); i++ {
@@ -90,6 +98,79 @@ func longJournal(tb testing.TB, samples int) string {
 	}
 	require.NoError(tb, os.WriteFile(path, text, 0o644))
 	return path
+}
+
+// BenchmarkPage compares the time of a run while the journal of another one, of 40,000 lines, grows: with a page of that journal for which a
+// browser asks four times a second, and with none.
+func BenchmarkPage(b *testing.B) {
+	const lines, second = 40_000, 100 // before the run, and that follow in a second
+	gorun := built(b)
+	text := slices.Collect(bytes.Lines(tests.Read(b, longJournal(b, lines+60*second))))
+	var none, page []float64
+	for range b.N {
+		for _, of := range []*[]float64{&none, &page} {
+			path := filepath.Join(b.TempDir(), "growing.jsonl")
+			file, err := os.Create(path)
+			require.NoError(b, err)
+			_, err = file.Write(slices.Concat(text[:lines]...))
+			require.NoError(b, err)
+			ctx, cancel := context.WithCancel(b.Context())
+			var others sync.WaitGroup
+			each := func(pause time.Duration, do func() error) {
+				others.Go(func() {
+					for ; ctx.Err() == nil; time.Sleep(pause) {
+						if err := do(); err != nil && ctx.Err() == nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			if of == &page {
+				address := served(ctx, b, gorun, path)
+				each(time.Second/4, func() error {
+					request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+					if err != nil {
+						return err
+					}
+					answer, err := http.DefaultClient.Do(request)
+					if err != nil {
+						return err
+					}
+					defer answer.Body.Close()
+					_, err = io.Copy(io.Discard, answer.Body)
+					return err
+				})
+			}
+			next := lines
+			each(time.Second/second, func() error {
+				_, err := file.Write(text[next])
+				next++
+				return err
+			})
+			begun := time.Now()
+			_, err = exec.CommandContext(b.Context(), gorun, "ab", "true", "true", "--samples", "500", "--quiet").Output()
+			*of = append(*of, time.Since(begun).Seconds())
+			cancel()
+			others.Wait()
+			require.NoError(b, err)
+			require.NoError(b, file.Close())
+		}
+	}
+	b.ReportMetric(middle(page)/middle(none), "page/none")
+	b.ReportMetric(0, "ns/op")
+}
+
+// served returns the address of a page of a journal that is served until ctx ends.
+func served(ctx context.Context, b *testing.B, gorun, path string) string {
+	cmd := exec.CommandContext(ctx, gorun, "report", path, "--serve", "127.0.0.1:0")
+	said, err := cmd.StderrPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	b.Cleanup(func() { _ = cmd.Wait() })
+	line, err := bufio.NewReader(said).ReadString('\n')
+	require.NoError(b, err)
+	return line[strings.Index(line, "http://") : len(line)-1]
 }
 
 func middle(values []float64) float64 {
