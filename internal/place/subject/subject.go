@@ -178,6 +178,29 @@ func (p *Subject) Processes() ([]int, error) {
 	return known, nil
 }
 
+// Shared returns a process that another program has too; 0: there is none.
+func (p *Subject) Shared(with Who) (pid int, err error) {
+	other, err := Find(with)
+	if err != nil {
+		return 0, err
+	}
+	defer other.Close()
+	theirs, err := other.list()
+	if errors.Is(err, ErrEnded) {
+		return 0, nil
+	}
+	own, err := p.Processes()
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range own {
+		if slices.Contains(theirs, pid) {
+			return pid, nil
+		}
+	}
+	return 0, nil
+}
+
 func (p *Subject) list() (pids []int, err error) {
 	if p.Group != "" {
 		pids, err = cgroup.Processes(sysfs.This(), p.groupName())

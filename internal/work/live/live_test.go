@@ -455,7 +455,7 @@ func TestJudgedSeries(t *testing.T) {
 	}
 }
 
-// A program in a control group may have a server in another one, but not in its own.
+// A program in a control group may have a server in another one, but not in its own, nor one that has the program among its descendants.
 func TestServerOfGroup(t *testing.T) {
 	machine, err := topology.ReadThis(sysfs.This(), func() (cpuset.Set, error) { return linux.GetAffinity(0) })
 	require.NoError(t, err)
@@ -470,11 +470,14 @@ func TestServerOfGroup(t *testing.T) {
 		_ = program.Wait()
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(program.Process.Pid)), 0))
-	for server, says := range map[string]string{other: "", group: "--with-cgroup " + group + ": it is the program itself"} {
+	itself := fmt.Sprintf(": process %d is part of the program itself", program.Process.Pid)
+	for server, says := range map[string]string{
+		"--with-cgroup=" + other: "", "--with-cgroup=" + group: itself, fmt.Sprint("--with-pid=", program.Process.Pid): itself, fmt.Sprint("--with-pid=", os.Getpid()): itself,
+	} {
 		source := &Source{}
 		set := experiment.NewFlagSet("live")
 		source.Register(set)
-		require.NoError(t, set.Parse([]string{"--cgroup", group, "--with-cgroup", server, "--metric", "process:cpu"}))
+		require.NoError(t, set.Parse([]string{"--cgroup", group, server, "--metric", "process:cpu"}))
 		_, err := source.Open(t.Context(), experiment.Opening{
 			Environment: experiment.Environment{Machine: machine},
 			Values:      func(flag string) []string { return map[string][]string{"nice": {"0", "5"}}[flag] },
@@ -482,7 +485,7 @@ func TestServerOfGroup(t *testing.T) {
 		if says == "" {
 			require.NoError(t, err)
 		} else {
-			require.EqualError(t, err, says)
+			require.EqualError(t, err, strings.Replace(server, "=", " ", 1)+says)
 		}
 		require.NoError(t, source.Close())
 	}

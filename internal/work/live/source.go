@@ -117,8 +117,14 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	if s.server, err = s.serving.Find(experiment.Machine{CPUs: o.Machine.Allowed(), Root: os.DirFS("/"), Live: true}); err != nil {
 		return f, err
 	}
-	if who := s.found.Who; s.server != nil && s.server.PID == who.PID && s.server.Group == who.Group {
-		return f, s.serving.Refuse(errors.New("it is the program itself"))
+	if s.server != nil {
+		pid, err := s.program.Shared(s.server.Who)
+		if err == nil && pid > 0 {
+			err = fmt.Errorf("process %d is part of the program itself", pid)
+		}
+		if err != nil {
+			return f, s.serving.Refuse(err)
+		}
 	}
 	f.Common["program"] = fmt.Sprintf("%s, %v", s.found.Name, s.found.Who)
 	f.Plan = s.plan
