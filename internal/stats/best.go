@@ -13,13 +13,10 @@ import (
 //
 // Where there are very many cells, each only meets the baseline: two others are seldom in one block.
 type contest struct {
-	cells    int
-	baseline int
-	margin   float64
-	alpha    float64 // of a pair, both sides together
-	grid     grid
-	pairs    map[Contrast]*sequence // of B's ratio to A; A < B
-	out      map[int]int            // by cell: the one that it is slower than
+	design Design
+	alpha  float64                // of a pair, both sides together
+	pairs  map[Contrast]*sequence // of B's ratio to A; A < B
+	out    map[int]int            // by cell: the one that it is slower than
 }
 
 // Best is what a contest found.
@@ -30,10 +27,7 @@ type Best struct {
 }
 
 func newContest(d Design) *contest {
-	return &contest{
-		cells: len(d.Cells), baseline: d.Baseline, margin: d.Margin, alpha: d.Alpha / float64(len(d.Cells)-1), grid: d.grid(),
-		pairs: map[Contrast]*sequence{}, out: map[int]int{},
-	}
+	return &contest{design: d, alpha: d.Alpha / float64(len(d.Cells)-1), pairs: map[Contrast]*sequence{}, out: map[int]int{}}
 }
 
 // mostMet is the number of cells from which on only pairs with the baseline are followed.
@@ -44,18 +38,18 @@ const mostMet = 16 * BlockCells
 func (c *contest) add(block map[int]float64, duplicate float64, all bool) {
 	cells := make([]int, 0, len(block))
 	for cell := range block {
-		if cell < c.cells {
+		if cell < len(c.design.Cells) {
 			cells = append(cells, cell)
 		}
 	}
 	slices.Sort(cells)
 	for i, a := range cells {
 		for _, b := range cells[i+1:] {
-			if !all && a != c.baseline && b != c.baseline {
+			if !all && a != c.design.Baseline && b != c.design.Baseline {
 				continue
 			}
 			s, second := c.pair(a, b), math.NaN()
-			switch c.baseline {
+			switch c.design.Baseline {
 			case a:
 				second = math.Log(block[b] / duplicate)
 			case b:
@@ -83,7 +77,7 @@ func (c *contest) leave(cell, than int) {
 func (c *contest) pair(a, b int) *sequence {
 	key := Contrast{min(a, b), max(a, b)}
 	if c.pairs[key] == nil {
-		c.pairs[key] = newSequence(c.alpha, c.grid)
+		c.pairs[key] = c.design.sequence(c.alpha)
 	}
 	return c.pairs[key]
 }
@@ -105,7 +99,7 @@ func (c *contest) most(a, b int) float64 {
 // best returns what was found among the cells that could be run.
 func (c *contest) best(gone map[int]bool) Best {
 	found := Best{Winner: -1, Out: c.out}
-	for cell := range c.cells {
+	for cell := range len(c.design.Cells) {
 		if _, out := c.out[cell]; !out && !gone[cell] {
 			found.Left = append(found.Left, cell)
 		}
@@ -122,7 +116,7 @@ func (c *contest) best(gone map[int]bool) Best {
 		return ratio
 	}
 	nearest := slices.MinFunc(found.Left, func(a, b int) int { return cmp.Compare(farthest(a), farthest(b)) })
-	if farthest(nearest) <= 1+c.margin+rounding {
+	if farthest(nearest) <= 1+c.design.Margin+rounding {
 		found.Winner = nearest
 	}
 	return found

@@ -21,7 +21,7 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 		below, above := map[int]*purse{}, map[int]*purse{}
 		lo, hi := 0.0, math.MaxFloat64
 		for i := -90; i <= 300; i++ {
-			b, a := fullPurse(), fullPurse()
+			b, a := boldly, boldly
 			below[i], above[i] = &b, &a
 		}
 		for k := range rapid.IntRange(1, 60).Draw(t, "rounds") {

@@ -85,7 +85,7 @@ func (v Verdict) Taking(roundSeconds float64) Verdict {
 // toFirst returns how many more rounds it takes until a bettor that wins every bet rules something out. Then both ends
 // are bounded for any samples, since all bets against the farthest ratios are won.
 func (s *sequence) toFirst() int {
-	purse, rounds := fullPurse(), 0
+	purse, rounds := s.begin, 0
 	for ; purse.wealth() < s.limit; rounds++ {
 		purse.bet(pairPayoff(1, 0))
 	}

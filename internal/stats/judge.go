@@ -28,6 +28,7 @@ type Design struct {
 	// judge is the only one.
 	Comparisons int
 	Contrasts   []Contrast
+	Even        bool // bettors split their wealth evenly among their stakes, as in older runs
 	Rate        bool // the times are inverses of rates, and verdicts give rates
 	Amount      bool // the compared figure is not a time; see Verdict
 }
@@ -82,7 +83,7 @@ type comparison struct {
 // comparison returns a comparison without rounds, of which the error is a share of that of each comparison of the design.
 func (d Design) comparison(share float64) comparison {
 	alpha := share * d.alpha()
-	return comparison{newSequence((1-totalShare)*alpha, d.grid()), newTotals(totalShare*alpha, d.grid())}
+	return comparison{d.sequence((1 - totalShare) * alpha), newTotals(totalShare*alpha, d.grid())}
 }
 
 // compared returns what verdicts compare with the ends of a total: kind, judged and Found.

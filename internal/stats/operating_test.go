@@ -33,7 +33,7 @@ func TestEqualCells(t *testing.T) {
 // A true difference is found within the budget. In the natural noise, nearly all misses are in one recording of the
 // twelve, nat.sequ.1: there, two samples of the same work differ by 16% in the median.
 func TestPower(t *testing.T) {
-	withReplays(t, 36, 120, func(t *testing.T, replays int) {
+	withReplays(t, 60, 120, func(t *testing.T, replays int) {
 		for _, c := range []struct {
 			traces string
 			cells  int

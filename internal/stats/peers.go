@@ -107,7 +107,7 @@ func (p *Peers) Settle(slot int64, figures []PeerFigure) {
 	for _, f := range figures {
 		n := p.bets[f.Node]
 		if n == nil {
-			n = &nodeBets{purse: fullPurse()}
+			n = &nodeBets{purse: evenly}
 			p.bets[f.Node] = n
 		}
 		first, others := on.after(mix(hashOf(f.Node) ^ at))
@@ -296,7 +296,7 @@ func (p *Peers) Interval(node string, e float64) (lo, hi float64) {
 		return 0, math.Inf(1)
 	}
 	out := func(toward int, logRatio float64) bool {
-		wealth := fullPurse()
+		wealth := evenly
 		for _, bet := range n.bets {
 			wealth.bet(bet.payoff(toward, logRatio))
 		}
@@ -337,7 +337,7 @@ func Discoveries(es []float64, n int, alpha float64) (least float64) {
 
 // BetsNeeded returns the least number of bets after which an e-value can reach e: all of them are won.
 func BetsNeeded(e float64) (bets int) {
-	for p := fullPurse(); p.wealth() < e; bets++ {
+	for p := evenly; p.wealth() < e; bets++ {
 		p.bet(pairPayoff(math.Inf(1), 1))
 	}
 	return bets

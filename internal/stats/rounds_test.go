@@ -10,12 +10,13 @@ import (
 )
 
 // BenchmarkRoundsToClaim prints a table for each recording of equal work: the rounds and seconds after which a cell
-// that takes 2%, 5% or 20% longer is claimed to differ, among 2 and 8 cells. Each figure is the median and the share of
-// replays with a claim within 200 rounds. One figure is judged. GORUN_NOISE names another directory of recordings.
+// that takes 2%, 5%, 20% or 500% longer is claimed to differ, among 2 and 8 cells; after which it is answered, so that the run ends; and after
+// which its interval is as narrow as the precision. Each figure is the median and the share of
+// replays in which that is so within 400 rounds. One figure is judged. GORUN_NOISE names another directory of recordings.
 //
 // make power runs it.
 func BenchmarkRoundsToClaim(b *testing.B) {
-	const most, replays = 200, 40
+	const most, replays = 400, 40
 	directory := "../../testdata/noise"
 	if other := os.Getenv("GORUN_NOISE"); other != "" {
 		directory = other
@@ -25,8 +26,8 @@ func BenchmarkRoundsToClaim(b *testing.B) {
 		b.Skip("no recordings in " + directory)
 	}
 	for b.Loop() {
-		fmt.Printf("%-16s %6s  %5s  %7s  %22s  %s\n", "recording", "pair σ", "cells", "effect", "rounds (s) %",
-			"smallest difference after 200 rounds")
+		fmt.Printf("%-16s %6s  %5s  %7s  %22s  %22s  %22s  %s\n", "recording", "pair σ", "cells", "effect", "claimed: rounds (s) %", "answered", "precise",
+			"smallest difference at the end")
 		for _, path := range paths {
 			name := strings.TrimSuffix(filepath.Base(path), ".csv")
 			if !strings.Contains(name, ".seq") && !strings.Contains(name, ".fresh") && !strings.Contains(name, ".mem") && !strings.Contains(name, ".ab0") {
@@ -37,7 +38,7 @@ func BenchmarkRoundsToClaim(b *testing.B) {
 				seconds = append(seconds, s.wall)
 			}
 			for _, cells := range []int{2, 8} {
-				for _, effect := range []float64{0.02, 0.05, 0.2} {
+				for _, effect := range []float64{0.02, 0.05, 0.2, 5} {
 					printRounds(b, name, seconds, cells, effect, most, replays)
 				}
 			}
@@ -47,14 +48,14 @@ func BenchmarkRoundsToClaim(b *testing.B) {
 
 // printRounds prints a row of the table.
 func printRounds(b *testing.B, name string, seconds []float64, cells int, effect float64, most, replays int) {
-	var rounds, times, widths, pairs []float64
+	var rounds, times [3][]float64 // until the cell is claimed to differ, answered, and precise
+	var widths, pairs []float64
 	for k := range replays {
-		d := design(uint64(k), cells)
-		d.Rounds = 1 << 40
-		r := newRace(b, d)
+		r := newRace(b, design(uint64(k), cells))
 		n := &noise{seconds: seconds, at: k * len(seconds) / replays}
-		elapsed, claimed := 0.0, false
-		for round := 1; round <= most && !claimed; round++ {
+		elapsed, reached := 0.0, [3]bool{}
+		for round := 1; round <= most && reached != [3]bool{true, true, true}; round++ {
+			r.until = Until{Held: true}
 			next := r.Next()
 			took := make([]float64, cells+1)
 			var samples []float64
@@ -71,20 +72,31 @@ func printRounds(b *testing.B, name string, seconds []float64, cells int, effect
 				b.Fatal(err)
 			}
 			pairs = append(pairs, math.Log(took[cells]/took[0]))
-			if claimed = r.comparisons[1].typical.ends().differs() && !r.unsound(); claimed {
-				rounds, times = append(rounds, float64(round)), append(times, elapsed)
+			c := r.comparisons[1]
+			is := [3]bool{c.typical.ends().differs(), false, r.enough(c)}
+			r.until.Answers = true
+			is[1] = r.enough(c)
+			for i := range is {
+				if is[i] && !reached[i] && !r.unsound() {
+					reached[i] = true
+					rounds[i], times[i] = append(rounds[i], float64(round)), append(times[i], elapsed)
+				}
 			}
 		}
 		if e := r.comparisons[1].typical.ends(); e.Bounded() {
 			widths = append(widths, math.Expm1(math.Log(e.Hi/e.Lo)/2))
 		}
 	}
-	found, smallest := fmt.Sprintf("- %3d%%", 100*len(rounds)/replays), ""
-	if 2*len(rounds) >= replays {
-		found = fmt.Sprintf("%3.0f (%5.1f) %3d%%", Median(rounds), Median(times), 100*len(rounds)/replays)
+	found, smallest := [3]string{}, ""
+	for i := range found {
+		share := 100 * len(rounds[i]) / replays
+		found[i] = fmt.Sprintf("- %3d%%", share)
+		if 2*len(rounds[i]) >= replays {
+			found[i] = fmt.Sprintf("%3.0f (%6.1f) %3d%%", Median(rounds[i]), Median(times[i]), share)
+		}
 	}
-	if len(rounds)*10 < 9*replays {
+	if len(rounds[0])*10 < 9*replays {
 		smallest = fmt.Sprintf("%.1f%%", 100*Median(widths))
 	}
-	fmt.Printf("%-16s %5.2f%%  %5d  %6.0f%%  %22s  %s\n", name, 100*sortedOf(pairs).deviation(), cells, 100*effect, found, smallest)
+	fmt.Printf("%-16s %5.2f%%  %5d  %6.0f%%  %22s  %22s  %22s  %s\n", name, 100*sortedOf(pairs).deviation(), cells, 100*effect, found[0], found[1], found[2], smallest)
 }

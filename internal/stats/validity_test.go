@@ -113,7 +113,7 @@ func TestUnequalSpreads(t *testing.T) {
 // if the three have the same distribution.
 func rankBetClaims(seed, rounds int, cell, base func(*rand.Rand) float64) bool {
 	source := rand.New(rand.NewPCG(uint64(seed), 1))
-	up, down := fullPurse(), fullPurse()
+	up, down := evenly, evenly
 	payoff := func(won bool) float64 {
 		if won {
 			return 2
@@ -134,7 +134,7 @@ func rankBetClaims(seed, rounds int, cell, base func(*rand.Rand) float64) bool {
 // No bet is made on a block with a lost sample. If stalled samples of any cell are lost, there are no more false
 // claims; a rule that drops only the cell's samples makes it look faster.
 func TestLostSamples(t *testing.T) {
-	withReplays(t, 100, 300, func(t *testing.T, runs int) {
+	withReplays(t, 250, 300, func(t *testing.T, runs int) {
 		const rounds = 150
 		stalls := samplers[3].draw
 		stalled := func(x float64) bool { return x > 0.06 }

@@ -132,7 +132,7 @@ func (s *Source) Open(_ context.Context, o experiment.Opening) (f experiment.Fou
 	return f, nil
 }
 
-// Budget is the default budget. A verdict needs nine rounds, which take a quarter of a minute.
+// Budget is the default budget. A verdict needs eight rounds, which take a quarter of a minute.
 const Budget = 2 * time.Minute
 
 // continues takes over the lengths that the pilot of the run found which is to be continued, if there is one.
