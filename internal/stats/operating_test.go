@@ -152,7 +152,7 @@ func TestMoreRounds(t *testing.T) {
 		if replays < 7 {
 			chance = 10
 		}
-		assert.GreaterOrEqual(t, 100*all.given, (70-chance)*all.decided)
+		assert.GreaterOrEqual(t, 100*all.given, (66-chance)*all.decided)
 		assert.GreaterOrEqual(t, 100*all.enough, (70-chance)*all.numbers)
 		assert.LessOrEqual(t, 100*all.enough, 90*all.numbers)
 		assert.GreaterOrEqual(t, 100*all.fair, (95-chance)*all.numbers)
