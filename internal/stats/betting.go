@@ -37,7 +37,6 @@ const (
 // does not grow with the number of rounds. The ends lie on a grid and are rounded outward: an end is a ratio that was
 // ruled out, at any round, and the next one inward was not. They are only computed when somebody asks for them.
 type sequence struct {
-	limit  float64 // wealth that rules a ratio out
 	begin  purse
 	rounds []round
 	sorted Sorted // log ratios to the baseline
@@ -58,8 +57,9 @@ type purse [len(stakes)]float64
 // bettor follows one end of the interval.
 type bettor struct {
 	grid   grid
-	toward int // +1: bets that the ratio is greater, and moves the lower end up; -1: the reverse
-	next   int // index of the ratio to be ruled out next
+	toward int     // +1: bets that the ratio is greater, and moves the lower end up; -1: the reverse
+	limit  float64 // wealth that rules a ratio out
+	next   int     // index of the ratio to be ruled out next
 	purse  purse
 	bets   int // rounds on which it has bet
 }
@@ -85,10 +85,9 @@ const farthest = 1000
 // newSequence returns a sequence with an error probability of at most alpha.
 func newSequence(alpha float64, g grid) *sequence {
 	return &sequence{
-		limit: 2 / alpha,
 		begin: boldly,
-		lower: bettor{grid: g, toward: 1, next: int(math.Ceil(float64(g)/farthest)) - int(g), purse: boldly},
-		upper: bettor{grid: g, toward: -1, next: (farthest - 1) * int(g), purse: boldly},
+		lower: bettor{grid: g, toward: 1, limit: 2 / alpha, next: int(math.Ceil(float64(g)/farthest)) - int(g), purse: boldly},
+		upper: bettor{grid: g, toward: -1, limit: 2 / alpha, next: (farthest - 1) * int(g), purse: boldly},
 	}
 }
 
@@ -204,7 +203,7 @@ func (s *sequence) replay(b *bettor, i int) (p purse, ruledOut bool) {
 func (s *sequence) bet(p *purse, b *bettor, i, from int) bool {
 	at := math.Log(max(0, b.grid.ratio(i)))
 	for _, r := range s.rounds[from:] {
-		if p.bet(r.payoff(b.toward, at)); p.wealth() >= s.limit {
+		if p.bet(r.payoff(b.toward, at)); p.wealth() >= b.limit {
 			return true
 		}
 	}

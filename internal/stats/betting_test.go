@@ -36,10 +36,10 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 			for i := range below {
 				below[i].bet(r.payoff(1, math.Log(g.ratio(i))))
 				above[i].bet(r.payoff(-1, math.Log(g.ratio(i))))
-				if below[i].wealth() >= s.limit {
+				if below[i].wealth() >= s.lower.limit {
 					lo = max(lo, g.ratio(i))
 				}
-				if above[i].wealth() >= s.limit {
+				if above[i].wealth() >= s.upper.limit {
 					hi = min(hi, g.ratio(i))
 				}
 			}

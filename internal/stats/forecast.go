@@ -57,6 +57,18 @@ func (r *Judge) forecast(c comparison) *Forecast {
 	return c.effect().forecast(need, len(c.typical.rounds))
 }
 
+// stepForecast returns the forecast for a step that is open.
+func (r *Judge) stepForecast(c comparison) *Forecast {
+	if first := c.typical.toFirst(); first > 0 {
+		return &Forecast{Kind: FirstInterval, Rounds: first}
+	}
+	at := r.design.Step.scale(r.design.Margin) * float64(c.typical.lower.grid)
+	index := func(ratio float64) int { return int(ratio) - int(c.typical.lower.grid) }
+	scales := c.typical.course(&c.typical.upper, index(math.Floor(at)))
+	stops := c.typical.course(&c.typical.lower, index(math.Ceil(at)))
+	return c.effect().forecast(c.typical.more(0, scales, stops), len(c.typical.rounds))
+}
+
 // forecast returns the forecast for a decision that needs this number of further rounds.
 func (e Effect) forecast(need float64, rounds int) *Forecast {
 	if need <= (foreseen-1)*float64(rounds) {
@@ -86,7 +98,7 @@ func (v Verdict) Taking(roundSeconds float64) Verdict {
 // are bounded for any samples, since all bets against the farthest ratios are won.
 func (s *sequence) toFirst() int {
 	purse, rounds := s.begin, 0
-	for ; purse.wealth() < s.limit; rounds++ {
+	for ; purse.wealth() < max(s.lower.limit, s.upper.limit); rounds++ {
 		purse.bet(pairPayoff(1, 0))
 	}
 	return max(0, rounds-len(s.rounds))
@@ -95,6 +107,7 @@ func (s *sequence) toFirst() int {
 // course simulates how further rounds, like those so far, may rule out one ratio.
 type course struct {
 	purse   purse
+	limit   float64   // of its wealth
 	payoffs []float64 // of each round so far, if it is repeated; none: the ratio is already ruled out
 }
 
@@ -104,7 +117,7 @@ func (s *sequence) course(b *bettor, i int) []course {
 	if (b.next-i)*b.toward > 0 {
 		return []course{{}}
 	}
-	c := course{payoffs: make([]float64, len(s.rounds))}
+	c := course{limit: b.limit, payoffs: make([]float64, len(s.rounds))}
 	c.purse, _ = s.replay(b, i)
 	spread, at := s.sorted.deviation(), math.Log(max(0, b.grid.ratio(i)))
 	for k, r := range s.rounds {
@@ -167,7 +180,7 @@ func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives 
 			for _, c := range alternative {
 				if c.payoffs != nil {
 					purses[k].bet(c.payoffs[from])
-					there = there && purses[k].wealth() >= s.limit
+					there = there && purses[k].wealth() >= c.limit
 				}
 				k++
 			}

@@ -28,10 +28,26 @@ type Design struct {
 	// judge is the only one.
 	Comparisons int
 	Contrasts   []Contrast
-	Even        bool // bettors split their wealth evenly among their stakes, as in older runs
-	Rate        bool // the times are inverses of rates, and verdicts give rates
-	Amount      bool // the compared figure is not a time; see Verdict
+	Even        bool  // bettors split their wealth evenly among their stakes, as in older runs
+	Step        *Step // nil: what is asked is whether the cells differ
+	Rate        bool  // the times are inverses of rates, and verdicts give rates
+	Amount      bool  // the compared figure is not a time; see Verdict
 }
+
+// Step is a step of a search in order: whether the cell, of which there is one, does more than the baseline in the same time. The cell scales
+// if the ratio of the throughputs, which is its work over the ratio of the times, is above 1 + margin.
+//
+// Two one-sided hypotheses share the error of a comparison. That a cell does not scale is tested at half of it in each step, as a step is only
+// tried when the one before it is claimed to scale: the first step that does not scale is claimed to do so with that probability, and a search
+// that is right up to there makes no claim after it (a fixed sequence; Maurer, Hothorn and Lehmacher, "Multiple comparisons in drug clinical
+// trials and preclinical assays", 1995). That a cell scales is tested at the other half divided by the number of steps.
+type Step struct {
+	Work  float64 // of the cell, in that of the baseline
+	Count int     // of the steps of the search
+}
+
+// scale returns the ratio of times below which a cell scales.
+func (s *Step) scale(margin float64) float64 { return s.Work / (1 + margin) }
 
 // Until says when a run stops. The zero value is: when each cell is sampled enough.
 type Until struct {
@@ -190,10 +206,13 @@ func (r *Judge) settle() {
 	}
 }
 
-// comparison returns a comparison without rounds.
+// comparison returns a comparison without rounds. In a search in order, a lower end supports the claim that a cell does not scale.
 func (r *Judge) comparison() comparison {
 	c := r.design.comparison(1)
 	c.total.compared = func() *compared { return r.design.compared(c.typical.ends()) }
+	if step := r.design.Step; step != nil {
+		c.typical.lower.limit *= float64(step.Count)
+	}
 	return c
 }
 
@@ -319,9 +338,14 @@ func (r *Judge) beaten(cell int) bool {
 // Best returns the best cell, as far as it is known. The design must look for it.
 func (r *Judge) Best() Best { return r.contest.best(r.gone) }
 
+// Scales reports whether the cell of a step is claimed to scale.
+func (r *Judge) Scales() bool {
+	return !r.unsound() && r.comparisons[1-r.design.Baseline].typical.ends().step(r.design.Step.scale(r.design.Margin)) == Scales
+}
+
 // waits reports whether a comparison would be "no difference" if the control's interval were narrow enough.
 func (r *Judge) waits() bool {
-	return slices.ContainsFunc(r.all(), func(c comparison) bool { return c.typical.ends().kind(r.design.Margin) == Same })
+	return r.design.Step == nil && slices.ContainsFunc(r.all(), func(c comparison) bool { return c.typical.ends().kind(r.design.Margin) == Same })
 }
 
 // Settled reports whether a cell is sampled enough, also for its contrasts.
@@ -344,6 +368,9 @@ func (r *Judge) enough(c comparison) bool {
 		return false
 	}
 	e := c.typical.ends()
+	if step := r.design.Step; step != nil {
+		return e.step(step.scale(r.design.Margin)) != CantTell
+	}
 	narrow := e.Hi <= e.Lo*(1+r.design.Precision)
 	if r.until.Answers && e.differs() && (narrow || e.answers()) {
 		return true
@@ -433,6 +460,10 @@ func (r *Judge) measured(c comparison) Verdict {
 // narrow control: a wide one only makes such claims rarer.
 func (r *Judge) verdict(c comparison) Verdict {
 	v := r.measured(c)
+	if step := r.design.Step; step != nil {
+		v.Scale, v.Total, v.Doubt = step.scale(r.design.Margin), nil, false
+		v.Kind = v.judged()
+	}
 	switch {
 	case r.unsound():
 		v.Kind = CantTell
@@ -458,6 +489,8 @@ func (r *Judge) foresee(c comparison) Verdict {
 	v := r.verdict(c)
 	switch {
 	case v.Kind != CantTell || r.unsound() || v.Typical.Lo > v.Typical.Hi || r.until.Best:
+	case r.design.Step != nil:
+		v.Forecast = r.stepForecast(c)
 	case r.doubtful(c):
 		v.Forecast = c.total.forecast()
 	default:

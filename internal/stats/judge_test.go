@@ -64,8 +64,8 @@ func TestContrasts(t *testing.T) {
 	d.Answers = false
 	d.Contrasts = []Contrast{{A: 1, B: 2}}
 	alone, r := newRace(t, design(1, 3)), newRace(t, d)
-	assert.InEpsilon(t, 4.0/3*alone.comparisons[1].typical.limit, r.comparisons[1].typical.limit, 1e-12)
-	assert.Equal(t, r.comparisons[1].typical.limit, r.contrasts[0].typical.limit)
+	assert.InEpsilon(t, 4.0/3*alone.comparisons[1].typical.lower.limit, r.comparisons[1].typical.lower.limit, 1e-12)
+	assert.Equal(t, r.comparisons[1].typical.lower.limit, r.contrasts[0].typical.lower.limit)
 
 	ratios := []float64{1, 1.2, 1.5}
 	n := &noise{seconds: []float64{1}}

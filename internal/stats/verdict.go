@@ -14,13 +14,15 @@ const (
 	Faster     Kind = "faster"
 	Same       Kind = "same" // no difference larger than the margin
 	CantTell   Kind = "can't tell"
-	Mixed      Kind = "mixed"      // the typical sample and the total claim the opposite
-	Confounded Kind = "confounded" // disturbances of the two cells differed, so that the finding is not reliable
-	Invalid    Kind = "invalid"    // the samples are not of the requested placement
+	Scales     Kind = "scales"         // of a step: more is done in the same time
+	Stops      Kind = "does not scale" // of a step: no more is done in the same time, up to the margin
+	Mixed      Kind = "mixed"          // the typical sample and the total claim the opposite
+	Confounded Kind = "confounded"     // disturbances of the two cells differed, so that the finding is not reliable
+	Invalid    Kind = "invalid"        // the samples are not of the requested placement
 )
 
 // Kinds lists all kinds of verdict.
-var Kinds = [...]Kind{Slower, Faster, Same, CantTell, Mixed, Confounded, Invalid}
+var Kinds = [...]Kind{Slower, Faster, Same, CantTell, Mixed, Confounded, Invalid, Scales, Stops}
 
 // Effect is a ratio to the baseline and the interval that holds it. Lo is 0 and Hi math.MaxFloat64 where nothing bounds
 // it yet; in JSON such an end is null. The zero Effect, where nothing is known, is three nulls.
@@ -75,9 +77,10 @@ type Verdict struct {
 	MoreSeconds float64 `json:"more_seconds,omitempty"` // time for these rounds
 	// What more rounds are expected to show; absent if the kind is decided or nothing can be forecast.
 	Forecast *Forecast `json:"forecast,omitempty"`
-	Rate     bool      `json:"rate,omitempty"` // a rate was measured, 1 over these times, and the text gives rates
-	Amount   bool      `json:"-"`              // the figure is not a time: a factor of it is "as much", not "as long"
-	Second   bool      `json:"-"`              // the figure is of the second family: it is worse or better, not slower or faster
+	Scale    float64   `json:"scale,omitempty"` // of a step: the ratio of times below which it scales, the ratio of the work over 1 + margin; 0: it is none
+	Rate     bool      `json:"rate,omitempty"`  // a rate was measured, 1 over these times, and the text gives rates
+	Amount   bool      `json:"-"`               // the figure is not a time: a factor of it is "as much", not "as long"
+	Second   bool      `json:"-"`               // the figure is of the second family: it is worse or better, not slower or faster
 }
 
 // InvalidVerdict returns the verdict on a cell without usable samples, for example because a placement was not
@@ -88,7 +91,7 @@ func InvalidVerdict(reason string) Verdict { return Verdict{Kind: Invalid, Reaso
 // verdict without a claim is returned unchanged.
 func (v Verdict) Confound(reason string) Verdict {
 	switch v.Kind {
-	case Slower, Faster, Same, Mixed:
+	case Slower, Faster, Same, Mixed, Scales, Stops:
 		v.Kind, v.Reason = Confounded, reason
 	case Confounded:
 		v.Reason += "; " + reason
@@ -105,7 +108,7 @@ func (v Verdict) Unjudged(reason string) Verdict {
 // Certain reports whether the verdict's interval, of any width, covers the true ratio.
 func (v Verdict) Certain() bool {
 	switch v.Kind {
-	case Slower, Faster, Same, Mixed:
+	case Slower, Faster, Same, Mixed, Scales, Stops:
 		return true
 	case CantTell: // without a reason, it is the interval that is too wide
 		return v.Reason == "" && v.Rounds > 0 && v.Typical.Lo <= v.Typical.Hi
@@ -116,6 +119,9 @@ func (v Verdict) Certain() bool {
 // judged returns the kind that follows from the effects, for a run whose control is sound. A claim by either effect decides,
 // unless the other claims the opposite. A total that claims nothing changes nothing.
 func (v Verdict) judged() Kind {
+	if v.Scale > 0 {
+		return v.Typical.step(v.Scale)
+	}
 	typical := v.Typical.kind(v.Margin)
 	if v.Total == nil {
 		return typical
@@ -170,6 +176,19 @@ func (e Effect) kind(margin float64) Kind {
 	return CantTell
 }
 
+// step returns the kind of verdict on a step that scales if its ratio of times is below scale.
+func (e Effect) step(scale float64) Kind {
+	switch {
+	case e.Lo > e.Hi:
+		return CantTell
+	case e.Hi <= scale: // the end itself was ruled out
+		return Scales
+	case e.Lo >= scale:
+		return Stops
+	}
+	return CantTell
+}
+
 // rounding is the error allowed in the arithmetic on ratios of a grid.
 const rounding = 1e-12
 
@@ -188,6 +207,9 @@ func (v Verdict) KindOf(e Effect) Kind {
 	switch v.Kind {
 	case Confounded, Invalid:
 		return v.Kind
+	}
+	if v.Scale > 0 {
+		return e.step(v.Scale)
 	}
 	return e.kind(v.Margin)
 }

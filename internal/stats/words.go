@@ -11,7 +11,7 @@ import (
 // String returns the verdict in words.
 func (v Verdict) String() string {
 	switch v.Kind {
-	case Slower, Faster:
+	case Slower, Faster, Scales, Stops:
 		return fmt.Sprintf("%s, %d rounds", v.Brief(), v.Rounds)
 	case Same:
 		return "no difference larger than " + units.Share(v.Margin)
@@ -79,6 +79,8 @@ func (v Verdict) Brief() string {
 	switch v.Kind {
 	case Slower, Faster:
 		return fmt.Sprintf("%s: %s", v.Word(), v.Found())
+	case Scales, Stops:
+		return fmt.Sprintf("%s: %s", v.Kind, v.Interval())
 	case CantTell:
 		if v.Reason == "" && !v.Typical.Bounded() {
 			return string(CantTell)
@@ -197,14 +199,20 @@ func (v Verdict) control(c comparison) string {
 }
 
 func (v Verdict) changes() units.Changes {
-	return units.Changes{Step: v.Step, Amount: v.Rate || v.Amount}
+	return units.Changes{Step: v.Step, Amount: v.Rate || v.Amount || v.Scale > 0}
 }
 
-func (v Verdict) point(ratio float64) string {
-	if v.Rate {
-		ratio = inverse(ratio)
+func (v Verdict) point(ratio float64) string { return v.changes().Ratio(v.figure(ratio)) }
+
+// figure turns a ratio of times into the ratio that people see. An end that is not bounded stays so.
+func (v Verdict) figure(ratio float64) float64 {
+	switch {
+	case !v.Rate && v.Scale == 0:
+		return ratio
+	case v.Scale > 0 && ratio > 0 && ratio < math.MaxFloat64:
+		return v.Scale * (1 + v.Margin) / ratio // the work over the time
 	}
-	return v.changes().Ratio(ratio)
+	return inverse(ratio)
 }
 
 // Words are the interval of an effect of the verdict.
@@ -217,12 +225,12 @@ func (v Verdict) Words(e Effect) string {
 }
 
 // Shown returns an effect of the verdict as people see it, in words and in drawings: the ratio of the figure itself. Where a rate was
-// judged, the effect is of the time that it stands for, and this is the inverse.
+// judged, the effect is of the time that it stands for, and this is the inverse. Of a step it is the ratio of the throughputs.
 func (v Verdict) Shown(e Effect) Effect {
-	if !v.Rate || e == (Effect{}) {
+	if !v.Rate && v.Scale == 0 || e == (Effect{}) {
 		return e
 	}
-	return Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
+	return Effect{Ratio: v.figure(e.Ratio), Lo: v.figure(e.Hi), Hi: v.figure(e.Lo)}
 }
 
 // inverse turns a ratio of times into a ratio of rates. An end that is not bounded stays so.
