@@ -272,10 +272,11 @@ type Traits struct {
 	// AlsoJudged are the columns that are judged on the same samples in addition to Compared: CPU time, if a sample is a fixed
 	// amount of work. For a sample of fixed duration, CPU time is meaningless.
 	AlsoJudged column.List
-	Second     column.List // judged in a second family (see result.Figure), by a matrix only
-	Once       *Once       // nil: a plain run takes samples
-	Picture    *Picture    // nil: there is none
-	View       *View       // nil: a run is shown with the names of its options and its columns
+	Second     column.List    // judged in a second family (see result.Figure), by a matrix only
+	Once       *Once          // nil: a plain run takes samples
+	Scaling    matrix.Scaling // flags whose numbers are tried in order; none: all are sampled
+	Picture    *Picture       // nil: there is none
+	View       *View          // nil: a run is shown with the names of its options and its columns
 	Columns    column.List
 	// Count adds the figures of a sample to the state of its run, which progress and metrics show. nil: they show the common
 	// figures.

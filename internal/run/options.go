@@ -73,6 +73,7 @@ type Options struct {
 	precise, untilPrecision bool
 	exitUndecided           int // the exit code where --fail-on is not answered
 	best                    bool
+	everyStep               bool
 
 	given    func(name string) bool // reports whether a flag was given
 	set      *experiment.FlagSet    // of the command
@@ -248,12 +249,14 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.Var(&o.failOn, "fail-on", FailOnUsage)
 	flags.Lists("fail-on", matrix.Failures)
 	flags.BoolVar(&o.best, "best", false, "end when the best cell is known (gorun help method)")
+	flags.BoolVar(&o.everyStep, "every-step", false, "sample all numbers of --copies or --gomaxprocs and compare them with the first, not\n"+
+		"in order up to the one that does not scale (gorun help copies)")
 	flags.BoolVar(&o.untilPrecision, "until-precision", false, "go on to the --precision, also when --fail-on is answered")
 	AddExitUndecided(flags, &o.exitUndecided)
 	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+
 		"the baseline is run once, with what is given to run before and after it")
 	flags.Group(experiment.GroupSamples)
-	flags.Rare("warmup", "precision", "margin", "estimate", "resume-changed", "until-precision", "exit-undecided")
+	flags.Rare("warmup", "precision", "margin", "every-step", "estimate", "resume-changed", "until-precision", "exit-undecided")
 	flags.Neutral("samples", "warmup", "budget", "precision", "margin", "resume", "resume-changed", "best", "fail-on", "until-precision", "exit-undecided", "estimate")
 }
 

@@ -190,6 +190,7 @@ func (c *command) settleMatrix(p *plan, judged []experiment.ComparedBy) error {
 			return err
 		}
 		c.addSecond(run, p.cells)
+		c.setSteps(run)
 	}
 	if err := c.failOn.Check(run); err != nil || p.schedule.Order != matrix.RandomBlocks {
 		return err
@@ -200,6 +201,16 @@ func (c *command) settleMatrix(p *plan, judged []experiment.ComparedBy) error {
 	}
 	run.Matrix.Order = judging.Order()
 	return nil
+}
+
+// setSteps makes a run a search in order, if its cells ask for one, and nothing was given that asks for more of each cell than its answer.
+// A run that is continued goes on by the rules that it began with.
+func (c *command) setSteps(run *result.Run) {
+	end, header := run.Matrix.Ends(), c.header()
+	began := header == nil || header.Matrix == nil || header.Matrix.Rules >= matrix.StepsSince
+	if began && !c.everyStep && !c.given("baseline") && end.Answers() && end.Samples == 0 {
+		c.x.Scaling.SetSteps(run)
+	}
 }
 
 // common returns the flags that all cells share.

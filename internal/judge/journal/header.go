@@ -64,8 +64,11 @@ func checkCompared(run *result.Run) error {
 			return fmt.Errorf("%q does not say which of two figures is better, %s or %s", figure.Better, result.Lower, result.Higher)
 		}
 	}
+	if err := checkSteps(run); err != nil {
+		return err
+	}
 	for i := range run.Cells {
-		if against := run.Against(i); against < 0 || against >= cells || run.Against(against) != against {
+		if against := run.Against(i); against < 0 || against >= cells || run.Against(against) != against && len(m.Steps) == 0 {
 			return fmt.Errorf("cell %d is compared with cell %d, which is not a baseline", i, against)
 		}
 		if against := run.Against(i); !reflect.DeepEqual(run.Cells[i].By, run.Cells[against].By) {
@@ -82,3 +85,27 @@ func checkCompared(run *result.Run) error {
 	}
 	return nil
 }
+
+// checkSteps checks that the steps of a search in order lead from each cell to the next.
+func checkSteps(run *result.Run) error {
+	m := run.Matrix
+	if len(m.Steps) == 0 {
+		return nil
+	}
+	end := m.Ends()
+	if m.Order.Design != "" || len(m.Contrasts) > 0 || m.Baseline != 0 || run.Against(0) != 0 || len(m.Steps) != len(run.Cells)-1 || !end.Answers() || end.Samples != 0 {
+		return fmt.Errorf("%d steps do not lead from each of the %d cells to the next", len(m.Steps), len(run.Cells))
+	}
+	for i, step := range m.Steps {
+		if step.Cell != i+1 || run.Against(i+1) != i {
+			return fmt.Errorf("step %d leads from cell %d to cell %d", i, run.Against(i+1), step.Cell)
+		}
+		if !(step.Work > 0 && step.Work <= mostWork) {
+			return fmt.Errorf("step %d does %v times the work of the one before it", i, step.Work)
+		}
+	}
+	return nil
+}
+
+// mostWork is more than one step of a search in order can do, in the work of the one before it.
+const mostWork = 1e6

@@ -80,12 +80,15 @@ func (b *Judging) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 	return v
 }
 
-// claimed returns the difference that a verdict claims, as the logarithm of a ratio of times. It is 0 if the verdict is "no
+// claimed returns the difference that a verdict claims, as the logarithm of a ratio of times; of a step, from the one at which it scales no
+// more. It is 0 if the verdict is "no
 // difference", which a disturbance in either direction may cause.
 func claimed(v stats.Verdict) float64 {
 	switch v.Kind {
 	case stats.Slower, stats.Faster, stats.Mixed:
 		return math.Log(v.Claim().Ratio)
+	case stats.Scales, stats.Stops:
+		return math.Log(v.Typical.Ratio / v.Scale)
 	}
 	return 0
 }

@@ -13,6 +13,9 @@ import (
 // errManyBaselines is the error of a run that looks for the best cell among cells that are not compared with each other.
 var errManyBaselines = hint.Usage(errors.New("--best: the cells are not all compared with one baseline"))
 
+// errOrdered is the error of a search in order that is to end as another run.
+var errOrdered = errors.New("a search in order has no other end than its answer")
+
 // until returns the end of a run as the judge of a figure knows it.
 func until(end result.End, figure Comparand) stats.Until {
 	return stats.Until{Rounds: end.Samples, Answers: end.Answers(), Held: end.FailOn != "", Best: end.Enough == result.EnoughBest && figure.decides}
@@ -29,6 +32,9 @@ func Resumed(recorded *result.Matrix, now result.End) result.End {
 
 // GoOn sets another end of the run. It returns an error if this gorun does not know it.
 func (b *Judging) GoOn(end result.End) error {
+	if b.ordered() {
+		return errOrdered
+	}
 	if len(b.groups) > 1 && end.Enough == result.EnoughBest {
 		return errManyBaselines
 	}

@@ -92,10 +92,17 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 	return b, nil
 }
 
-// assign gives each cell to the judge of its baseline. All judges share one error rate.
-func (b *Judging) assign() error {
+// group puts each cell into the group of its baseline. Of a search in order, each step is a group.
+func (b *Judging) group() {
 	for i := range b.run.Cells {
 		baseline := b.run.Against(i)
+		if b.ordered() && i > 0 {
+			b.at[i] = place{i - 1, 1} // the first cell stays at the first place
+			b.groups = append(b.groups, group{baseline: baseline, cells: []int{baseline, i}})
+		}
+		if b.ordered() {
+			continue
+		}
 		g := slices.IndexFunc(b.groups, func(g group) bool { return g.baseline == baseline })
 		if g < 0 {
 			g, b.groups = len(b.groups), append(b.groups, group{baseline: baseline})
@@ -103,6 +110,14 @@ func (b *Judging) assign() error {
 		b.at[i] = place{g, len(b.groups[g].cells)}
 		b.groups[g].cells = append(b.groups[g].cells, i)
 	}
+}
+
+// ordered reports whether the cells are asked about in order, step by step.
+func (b *Judging) ordered() bool { return len(b.run.Matrix.Steps) > 0 }
+
+// assign gives each group its judges. All judges share one error rate.
+func (b *Judging) assign() error {
+	b.group()
 	if len(b.groups) > 1 && b.run.Matrix.Ends().Enough == result.EnoughBest {
 		return errManyBaselines
 	}
@@ -121,6 +136,11 @@ func (b *Judging) assign() error {
 			design := figure.of(g.baseline).design(b.run.Matrix, b.run.Comparisons(figure.Second))
 			design.Seed, design.Until = b.run.Seed+uint64(i), until(b.run.Matrix.Ends(), figure)
 			design.Cells, design.Baseline, design.Contrasts = contents, slices.Index(g.cells, g.baseline), contrasts[i]
+			if b.ordered() && figure.decides {
+				steps := b.run.Matrix.Steps
+				design.Step = &stats.Step{Work: steps[i].Work, Count: len(steps)}
+				design.Comparisons /= len(steps) // each step has the whole error of the search
+			}
 			judge, err := stats.NewJudge(design)
 			if err != nil {
 				return err
@@ -137,7 +157,10 @@ func (b *Judging) Order() result.Order {
 		Method:     "randomised complete blocks; the baseline and its duplicate have a place in each block",
 		BlockCells: stats.BlockCells,
 	}
-	if len(b.groups) > 1 {
+	switch {
+	case b.ordered():
+		o.Method = "step by step, each in randomised complete blocks of its own; the lower number and its duplicate have a place in each block"
+	case len(b.groups) > 1:
 		o.Method = "randomised complete blocks, each of cells with the same baseline; it and its duplicate have a place in it"
 	}
 	o.First = make([][]int, len(b.blocks))
@@ -151,11 +174,26 @@ func (b *Judging) Order() result.Order {
 	return o
 }
 
+// open reports whether a group needs a round. Of a search in order, that is the first step that is not claimed to scale.
+func (b *Judging) open(group int) bool {
+	return !b.groupDone(b.groups[group]) && (!b.ordered() || group == b.step())
+}
+
+// step returns the first step of a search in order that is not claimed to scale; the number of steps if all are.
+func (b *Judging) step() int {
+	for i, g := range b.groups {
+		if !g.judge().Scales() {
+			return i
+		}
+	}
+	return len(b.groups)
+}
+
 // begin lays out the next round: the blocks of the groups that need one, in random order.
 func (b *Judging) begin() {
 	b.blocks, b.slots, b.taken = nil, nil, b.taken[:0]
 	for i, g := range b.groups {
-		if b.groupDone(g) {
+		if !b.open(i) {
 			continue
 		}
 		for _, cells := range g.judge().Next() {
@@ -214,8 +252,11 @@ func (b *Judging) Elapsed() float64 { return b.last }
 
 // Done reports whether more samples are pointless. A round in which the last baseline is given up is not completed.
 func (b *Judging) Done() bool {
-	if b.Between() {
+	switch {
+	case b.Between():
 		return len(b.slots) == 0
+	case b.ordered():
+		return b.givenUp(b.groups[b.blocks[0].group].baseline)
 	}
 	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.givenUp(g.baseline) })
 }
@@ -420,7 +461,7 @@ func (b *Judging) Interim() result.Interim {
 			b.cells[i] = result.InterimCell{
 				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v.decides, Verdicts: v.others,
 				Seconds: b.samples[i].Median(), By: b.run.Cells[i].By,
-				Open: slices.Contains(g.judge().Live(), at.cell) && !b.groupDone(g),
+				Open: slices.Contains(g.judge().Live(), at.cell) && b.open(at.group),
 			}
 		}
 	}
@@ -428,7 +469,10 @@ func (b *Judging) Interim() result.Interim {
 		Rounds: b.rounds, Planned: m.Planned(), Elapsed: b.last, Left: b.remaining(),
 		Control: b.groups[0].judge().ControlVerdict(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
 	}
-	for _, g := range b.groups { // the first that is not settled
+	for i, g := range b.groups { // the first that is not settled
+		if b.ordered() && i != min(b.step(), len(b.groups)-1) {
+			continue
+		}
 		if v := g.judge().ControlVerdict(); v.Kind != stats.Same {
 			s.Control = v
 			break
@@ -452,7 +496,7 @@ func (b *Judging) remaining() float64 {
 	}
 	need := 0.0
 	switch {
-	case round == 0:
+	case round == 0, b.ordered(): // the steps after this one are not known
 		return left
 	case m.Planned() > 0:
 		need = round * float64(m.Planned()-b.rounds)

@@ -64,6 +64,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	}
 	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
 	differ("contrasts", contrastWords(m.Contrasts), contrastWords(n.Contrasts))
+	differ("", stepWords(m.Steps), stepWords(n.Steps))
 	if len(differences) == 0 && m.Rules >= askedSince {
 		differences = asked(recorded.Asked, now.Asked)
 	}
@@ -120,6 +121,18 @@ func by(c result.Cell) string {
 		return ""
 	}
 	return c.By.Column + " " + c.By.Better
+}
+
+// stepWords says how cells are sampled, with the work of each step of a search in order.
+func stepWords(steps []result.Step) string {
+	words := make([]string, len(steps))
+	for i, step := range steps {
+		words[i] = strconv.FormatFloat(step.Work, 'g', 4, 64)
+	}
+	if len(steps) == 0 {
+		return "all cells sampled (as with --every-step)"
+	}
+	return "its steps tried in order, of the work " + strings.Join(words, ", ")
 }
 
 // contrastWords lists the declared comparisons by the cells' numbers.

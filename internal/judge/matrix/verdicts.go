@@ -11,13 +11,15 @@ import (
 // Rules is the version of the rules by which verdicts follow from samples. A change after which the same samples may get another
 // verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now. Since 2, the
 // header has the flags that were asked for. Since 3, it says when a cell is sampled enough. Since 4, most of the wealth of a bettor is on the
-// larger stakes.
-const Rules = 4
+// larger stakes. Since 5, it has the steps of a search in order.
+const Rules = 5
 
 const (
 	// Reproduced is the version of the rules from which on the verdicts of a run are those that its gorun gave.
 	Reproduced = 3
 	boldSince  = 4
+	// StepsSince is the version of the rules from which on numbers are asked about in order. A run that began before measures all of them.
+	StepsSince = 5
 )
 
 // Judge sets the verdicts and summaries of the run's cells.
@@ -41,15 +43,29 @@ func (b *Judging) Judge() {
 	if m.Ends().Enough == result.EnoughBest {
 		m.Best = b.best()
 	}
-	if len(b.groups) == 1 {
+	switch {
+	case b.ordered():
+		m.Reached = new(b.reached())
+	case len(b.groups) == 1:
 		m.Ranking, m.Groups = b.run.Rank(), b.run.Grouped()
 		return
 	}
 	m.Controls = nil
 	for _, g := range b.groups {
+		if b.ordered() && g.judge().Rounds() == 0 {
+			break
+		}
 		control := b.control(g)
 		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
 	}
+}
+
+// reached returns the last cell up to which each step scales, by verdicts that are corrected by the samples' quality.
+func (b *Judging) reached() (cell int) {
+	for cell+1 < len(b.run.Cells) && b.run.Cells[cell+1].Verdict.Kind == stats.Scales {
+		cell++
+	}
+	return cell
 }
 
 // best returns the best cell, as far as it is known.
@@ -93,14 +109,27 @@ func (b *Judging) foreseen(judge *stats.Judge) []stats.Verdict {
 	return judge.Verdicts(b.roundSeconds())
 }
 
+// notTried is the reason why nothing is known of a step.
+const notTried = "not tried: a step before it is not shown to scale"
+
 // verdicts returns the verdicts that of takes from the judges, corrected by the samples' quality. A baseline has none.
 func (b *Judging) verdicts(of func(*stats.Judge) []stats.Verdict) []judgement {
 	verdicts := make([]judgement, len(b.run.Cells))
 	for _, g := range b.groups {
 		for f, figure := range b.figures {
+			if b.ordered() && g.judge().Rounds() == 0 {
+				if f == 0 {
+					verdicts[g.cells[1]].decides = stats.Verdict{Margin: b.run.Matrix.Margin}.Unjudged(notTried)
+				}
+				continue
+			}
+			against := "the baseline"
+			if b.ordered() {
+				against = "cell " + b.run.Cells[g.baseline].Name
+			}
 			for i, v := range of(g.judges[f]) {
 				if cell := g.cells[i]; cell != g.baseline {
-					b.addVerdict(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
+					b.addVerdict(&verdicts[cell], f, figure, comparison{cell, g.baseline}, against, v)
 				}
 			}
 		}

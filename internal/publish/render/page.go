@@ -241,7 +241,7 @@ func scheduleParts(run *result.Run, verbose bool) (parts []string) {
 		parts = append(parts, dropped)
 	}
 	parts = append(append(parts, m.LayoutWords()...), "margin "+units.Share(m.Margin))
-	if rounds < stats.FirstLook && m.Enough != "" && m.Order.Design == "" && m.Planned() != rounds {
+	if rounds < stats.FirstLook && m.Enough != "" && m.Order.Design == "" && len(m.Steps) == 0 && m.Planned() != rounds {
 		parts = append(parts, fmt.Sprintf("total: not looked at (%d rounds)", stats.FirstLook))
 	}
 	if verbose {

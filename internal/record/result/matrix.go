@@ -33,12 +33,16 @@ type Matrix struct {
 	Columns       []FlagColumn `json:"columns,omitempty"`       // of the table; none: the flags that differ
 	// Comparisons of two cells other than the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
+	// Of a search in order, each cell after the first against the one before it; a step is tried only when those before it scale. None: all
+	// cells are sampled.
+	Steps []Step `json:"steps,omitempty"`
 
 	Enough string `json:"enough,omitempty"`  // see End
 	FailOn string `json:"fail_on,omitempty"` // see End
 	End    *End   `json:"end,omitempty"`     // where a resumed run goes on to another one
 
 	// Derived from the samples.
+	Reached  *int           `json:"reached,omitempty"`  // of a search in order: index of the last cell up to which each step scales
 	Best     *Best          `json:"best,omitempty"`     // of a run that looks for the best cell
 	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
 	Controls []Control      `json:"controls,omitempty"` // of all baselines, if there are several
@@ -124,6 +128,12 @@ type Contrast struct {
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
 }
 
+// Step is a step of a search in order. The verdict on it is that of the cell.
+type Step struct {
+	Cell int     `json:"cell"` // index of the cell that is judged, against the one before it
+	Work float64 `json:"work"` // how many times the work of the one before it it does: numbers of copies differ in it, and numbers of threads do not
+}
+
 // Gate is what --fail-on found.
 type Gate struct {
 	Condition string   `json:"condition"`        // as it was given
@@ -182,6 +192,9 @@ const (
 // figure is of the first family.
 func (r *Run) Comparisons(second bool) (n int) {
 	all := len(r.Cells) + len(r.Matrix.Contrasts)
+	if steps := len(r.Matrix.Steps); steps > 0 { // each has a control of its own
+		all = 2 * steps
+	}
 	if !second {
 		n = all
 	}

@@ -142,9 +142,9 @@ const (
 // ToneOf returns the tone of a verdict.
 func ToneOf(kind stats.Kind) Tone {
 	switch kind {
-	case stats.Slower, stats.Invalid:
+	case stats.Slower, stats.Invalid, stats.Stops:
 		return Bad
-	case stats.Faster:
+	case stats.Faster, stats.Scales:
 		return Good
 	case stats.Same:
 		return Faint

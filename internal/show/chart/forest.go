@@ -76,7 +76,10 @@ func RatioForest(run *result.Run, shape view.Shape) (Drawing, bool) {
 	}
 	titles, what := view.CellTitles(run), shape.Subject(run)
 	baseline := "that of its own row"
-	if run.Cells[0].Against == nil {
+	switch {
+	case len(run.Matrix.Steps) > 0:
+		baseline = "the cell before it"
+	case run.Cells[0].Against == nil:
 		baseline = titles[run.Matrix.Baseline]
 	}
 	f := Drawing{

@@ -147,7 +147,7 @@ func scoreHead(interim result.Interim, opts Options) string {
 func decided(interim result.Interim) (narrows bool) {
 	for _, cell := range interim.Cells {
 		switch cell.Verdict.Kind {
-		case stats.Slower, stats.Faster, stats.Same, stats.Mixed:
+		case stats.Slower, stats.Faster, stats.Same, stats.Mixed, stats.Scales, stats.Stops:
 			narrows = narrows || cell.Open && !cell.Baseline
 		case stats.Invalid: // it is given up
 		default:

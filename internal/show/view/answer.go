@@ -216,7 +216,10 @@ func Verdicts(run *result.Run) []Statement {
 		}
 	}
 	statements := best(run, names)
-	if len(claims) > 0 || statements == nil {
+	switch {
+	case run.Matrix.Reached != nil:
+		statements, claims = []Statement{Steps(run)}, nil
+	case len(claims) > 0 || statements == nil:
 		statements = append(statements, Judgements(claims, against)...)
 	}
 	if len(claims) == 1 && len(run.Cells) == 2 && run.Cells[0].Summary != nil && run.Cells[1].Summary != nil {

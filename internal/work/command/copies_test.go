@@ -170,6 +170,9 @@ func TestScaling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
+			for i := range c.steps {
+				c.steps[i].than = 1
+			}
 			for _, s := range scaling(c.steps, c.steps[0]) {
 				got = append(got, s.Text)
 			}

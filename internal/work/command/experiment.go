@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/guard/dedicate"
+	"gorun/internal/judge/matrix"
 	"gorun/internal/machine/topology"
 	"gorun/internal/place/placement"
 	"gorun/internal/record/column"
@@ -51,6 +52,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			},
 		},
 		AlsoJudged: column.List{column.CPU},
+		Scaling:    matrix.Scaling{"copies": true, "gomaxprocs": false},
 		Second:     column.List{peakMemory},
 		Columns:    columns,
 		View:       &shown,

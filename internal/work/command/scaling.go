@@ -21,7 +21,8 @@ const slowed = 1.1
 // step is a number of copies of a run that compares such numbers.
 type step struct {
 	n     int
-	ratio stats.Effect // of the time of the last copy to that of the baseline; the zero Effect: not known
+	than  int          // the number with which it is compared: that of the baseline, or in a search in order the one before it
+	ratio stats.Effect // of the time of the last copy to that of the number that it is compared with; the zero Effect: not known
 	time  float64      // medians, NaN where it is not known: of the mean time of a copy, in seconds
 	cpu   float64      // of the CPU time of a copy
 	queue float64      // of the time in which it waited for a CPU
@@ -36,7 +37,6 @@ func steps(run *result.Run) (steps []step, base step, ok bool) {
 	}
 	samples := run.ByCell()
 	for i, c := range run.Cells {
-		n, _ := strconv.Atoi(c.Flags["copies"]) // a number, as in all of them
 		good := result.Good(samples[i])
 		median := func(of column.Column) float64 {
 			spread, known := view.SpreadOf(good, of)
@@ -46,7 +46,7 @@ func steps(run *result.Run) (steps []step, base step, ok bool) {
 			return spread.Median
 		}
 		s := step{
-			n: n, time: median(columns.Get("mean_seconds")), cpu: median(cpuPerCopy), queue: median(columns.Get("queued_seconds_per_copy")),
+			n: copiesOf(c), than: copiesOf(run.Cells[run.Against(i)]), time: median(columns.Get("mean_seconds")), cpu: median(cpuPerCopy), queue: median(columns.Get("queued_seconds_per_copy")),
 			use: median(cpuShare), cpus: c.CPUs["cpus"].Count,
 		}
 		if i == run.Matrix.Baseline {
@@ -61,11 +61,17 @@ func steps(run *result.Run) (steps []step, base step, ok bool) {
 	return steps, base, true
 }
 
+// copiesOf returns the number of copies of a cell, which has one.
+func copiesOf(c result.Cell) int {
+	n, _ := strconv.Atoi(c.Flags["copies"])
+	return n
+}
+
 func (s step) known() bool { return s.ratio != stats.Effect{} }
 
-// output returns how much the copies do against the baseline: the ratio of their throughputs.
-func (s step) output(base step) stats.Effect {
-	more := float64(s.n) / float64(base.n)
+// output returns how much the copies do against the number that they are compared with: the ratio of their throughputs.
+func (s step) output() stats.Effect {
+	more := float64(s.n) / float64(s.than)
 	return stats.Effect{Ratio: more / s.ratio.Ratio, Lo: more / s.ratio.Hi, Hi: more / s.ratio.Lo}
 }
 
@@ -83,9 +89,9 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 		switch {
 		case s.n <= base.n:
 		case s.known() && s.ratio.Lo > slowed:
-			text := fmt.Sprintf("It stops scaling at %d copies: the last ends after %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output(base)))
+			text := fmt.Sprintf("It stops scaling at %d copies: the last ends after %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output()))
 			if doubt.n == 0 && far.n > base.n {
-				text = fmt.Sprintf("It scales to %d copies, which do %s as much as %s. %s", far.n, times(far.output(base)), one, text)
+				text = fmt.Sprintf("It scales to %d copies, which do %s as much as %s. %s", far.n, times(far.output()), one, text)
 			}
 			return []view.Statement{{Text: text}, {Text: s.why(base)}}
 		case s.known() && s.ratio.Hi <= slowed && doubt.n == 0:
@@ -100,7 +106,17 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 	case doubt.n != 0:
 		return []view.Statement{{Text: fmt.Sprintf("Can't tell whether it scales to %d copies: the last ends after %s the time of %s", doubt.n, times(doubt.ratio), one)}}
 	}
-	return []view.Statement{{Text: fmt.Sprintf("It scales to %d copies, the most that were tried: they do %s as much as %s", far.n, times(far.output(base)), one)}}
+	return []view.Statement{{Text: fmt.Sprintf("It scales to %d copies, the most that were tried: they do %s as much as %s", far.n, times(far.output()), one)}}
+}
+
+// found says how far the copies of a search in order scale, and why no further.
+func found(run *result.Run, steps []step, base step) []view.Statement {
+	statements := view.Verdicts(run)
+	next := *run.Matrix.Reached + 1
+	if next < len(steps) && run.Cells[next].Verdict.Kind == stats.Stops {
+		statements = slices.Insert(statements, 1, view.Statement{Text: steps[next].why(base)})
+	}
+	return statements
 }
 
 // full is the share of the CPUs above which copies lack CPUs.
@@ -146,14 +162,18 @@ func scalingTable(steps []step, base step) table.Table {
 			return table.Text(times(of(s)))
 		}
 	}
+	title := "Copies at the same time, against " + units.Things(base.n, "copy")
+	if slices.ContainsFunc(steps, func(s step) bool { return s.than != base.n }) {
+		title = "Copies at the same time, each number against the one before it"
+	}
 	return table.Of(steps).
 		With("copies", func(s step) table.Value { return table.Count(s.n) }).
 		With("time of a copy", func(s step) table.Value { return table.Seconds(s.time) }).
 		With("CPU time", func(s step) table.Value { return table.Seconds(s.cpu) }).
 		With("waits for a CPU", func(s step) table.Value { return table.Seconds(s.queue) }).
 		With("until the last ends", ratio(func(s step) stats.Effect { return s.ratio })).
-		With("all do", ratio(func(s step) stats.Effect { return s.output(base) })).
-		Table("", "Copies at the same time, against "+units.Things(base.n, "copy"))
+		With("all do", ratio(step.output)).
+		Table("", title)
 }
 
 // copiesTable has the copies of a single sample.

@@ -57,7 +57,9 @@ func answer(run *result.Run) []view.Statement {
 	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
 	}
-	if steps, base, ok := steps(run); ok {
+	if steps, base, ok := steps(run); ok && run.Matrix.Reached != nil {
+		return found(run, steps, base)
+	} else if ok {
 		return append(scaling(steps, base), view.Verdicts(run)...)
 	}
 	best, found := apply.BestOf(run)
