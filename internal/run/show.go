@@ -40,13 +40,22 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 		return apply.Print(c.env.Stdout, c.env.Stderr, c.apply, "The setting is "+p.placement, p.cells[0].Lines, shell.Join(c.args))
 	case p.kind == matrixRun:
 		shown.Cells, shown.Baseline, shown.Order, shown.Contrasts = run.Cells, run.Matrix.Baseline, run.Matrix.Order, run.Matrix.Contrasts
+		shown.Steps = run.Matrix.Steps
+		least := matrix.LeastRounds
+		if len(shown.Steps) > 0 { // those of the first
+			judging, err := matrix.NewJudging(run, c.x.Columns)
+			if err != nil {
+				return hint.Usage(err)
+			}
+			least = judging.ToFirst()
+		}
 		seconds := 0.0
 		if c.estimate {
 			if seconds, err = c.takeBaseline(ctx, p); err != nil {
 				return err
 			}
 		}
-		shown.Estimate = estimate(run.Matrix, seconds)
+		shown.Estimate = estimate(run.Matrix, least, seconds)
 		if p.addTo != nil {
 			p.addTo(shown)
 		}
@@ -95,15 +104,15 @@ func (c *command) takeBaseline(ctx context.Context, p plan) (seconds float64, er
 	return c.env.Now().Sub(begun).Seconds(), nil
 }
 
-// estimate assumes that every sample takes as long as the baseline's; 0 seconds: not known.
-func estimate(m *result.Matrix, baseline float64) *result.Estimate {
+// estimate assumes that every sample takes as long as the baseline's; 0 seconds: not known. least is the least number of rounds to an answer.
+func estimate(m *result.Matrix, least int, baseline float64) *result.Estimate {
 	samples := 0
 	for _, block := range m.Order.First {
 		samples += len(block)
 	}
 	e := &result.Estimate{
 		BaselineSeconds: baseline, RoundSeconds: baseline * float64(samples), BudgetSeconds: m.Budget,
-		Rounds: cmp.Or(m.Rounds, matrix.LeastRounds), Asked: m.Rounds > 0,
+		Rounds: cmp.Or(m.Rounds, least), Asked: m.Rounds > 0,
 	}
 	e.Seconds = e.RoundSeconds * float64(e.Rounds)
 	return e

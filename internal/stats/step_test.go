@@ -145,6 +145,6 @@ func TestStepLimits(t *testing.T) {
 // What a step is said to do is a ratio of throughputs, and an open one says what more rounds would decide.
 func TestStepWords(t *testing.T) {
 	v := Verdict{Kind: Scales, Typical: Effect{Ratio: 1.25, Lo: 1, Hi: 1.6}, Rounds: 9, Margin: 0.02, Step: 0.001, Scale: 2 / 1.02}
-	assert.Equal(t, "scales: 1.2–2.0 × as much, 9 rounds", v.String())
+	assert.Equal(t, "scales: 1.25–2.00 × as much, 9 rounds", v.String())
 	assert.InEpsilon(t, 1.6, v.Shown(v.Typical).Ratio, 1e-12)
 }

@@ -199,7 +199,7 @@ func (v Verdict) control(c comparison) string {
 }
 
 func (v Verdict) changes() units.Changes {
-	return units.Changes{Step: v.Step, Amount: v.Rate || v.Amount || v.Scale > 0}
+	return units.Changes{Step: v.Step, Amount: v.Rate || v.Amount || v.Scale > 0, Factor: v.Scale > 0}
 }
 
 func (v Verdict) point(ratio float64) string { return v.changes().Ratio(v.figure(ratio)) }

@@ -12,6 +12,7 @@ const Unbounded = "not bounded yet"
 type Changes struct {
 	Step   float64 // resolution of the ratios: 0.001 shows tenths of a per cent
 	Amount bool    // the quantity is not a time: a factor is "as much" instead of "as long"
+	Factor bool    // all are factors, with three digits
 }
 
 // Ratio formats one ratio: "+2.0%", or "2.31 × as long" from a factor of 2 on.
@@ -22,7 +23,7 @@ func (c Changes) Ratio(ratio float64) string {
 
 // Parts formats one ratio as Ratio does, and returns the sign apart from what follows it. A factor has none, and neither has no difference.
 func (c Changes) Parts(ratio float64) (sign, text string) {
-	if isFactor(ratio, ratio) {
+	if c.isFactor(ratio, ratio) {
 		return "", Digits(ratio) + c.times()
 	}
 	sign, text = c.signed(ratio, math.Round)
@@ -46,7 +47,7 @@ func (c Changes) Interval(lo, hi float64) string {
 		return "at least " + c.end(lo, math.Floor)
 	case !below:
 		return "at most " + c.end(hi, math.Ceil)
-	case !isFactor(lo, hi):
+	case !c.isFactor(lo, hi):
 		least, most := c.percents(lo, math.Floor)+"%", c.percents(hi, math.Ceil)+"%"
 		if least == most {
 			return least
@@ -54,7 +55,7 @@ func (c Changes) Interval(lo, hi float64) string {
 		return least + " to " + most
 	}
 	digits := 2
-	if hi < 1.1*lo {
+	if c.Factor || hi < 1.1*lo {
 		digits = 3
 	}
 	least, most := rounded(lo, digits, math.Floor), rounded(hi, digits, math.Ceil)
@@ -73,8 +74,12 @@ func (c Changes) Nearest(end float64) string {
 }
 
 func (c Changes) end(ratio float64, round func(float64) float64) string {
-	if isFactor(ratio, ratio) {
-		return rounded(ratio, 2, round) + c.times()
+	if c.isFactor(ratio, ratio) {
+		digits := 2
+		if c.Factor {
+			digits = 3
+		}
+		return rounded(ratio, digits, round) + c.times()
 	}
 	return c.percents(ratio, round) + "%"
 }
@@ -86,8 +91,8 @@ func (c Changes) times() string {
 	return " × as long"
 }
 
-// isFactor reports whether an end of an interval is a factor of 2 or more, up or down.
-func isFactor(lo, hi float64) bool { return lo <= 0.5 || hi >= 2 }
+// isFactor reports whether an interval is one of factors: an end is a factor of 2 or more, up or down.
+func (c Changes) isFactor(lo, hi float64) bool { return c.Factor || lo <= 0.5 || hi >= 2 }
 
 // percents formats a ratio as a difference in per cent, in multiples of Step; from 10% on without decimals.
 func (c Changes) percents(ratio float64, round func(float64) float64) string {

@@ -104,6 +104,9 @@ func planOrder(plan *result.Plan) table.Table {
 	t := table.Table{Title: "The first round", Notes: []string{
 		"The baseline runs once in each block, and a second time in one of them, as its own control.",
 	}}
+	if len(plan.Steps) > 0 {
+		t.Notes = append(t.Notes, "It is that of the first step. Each number is tried against the one before it, in blocks of their own, when those before it scale.")
+	}
 	t.Add("block", "cells")
 	for i, cells := range plan.Order.First {
 		words := make([]string, len(cells))

@@ -19,6 +19,7 @@ type Plan struct {
 	Order    Order  `json:"order,omitzero"`
 	// Comparisons of two cells other than the baseline.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
+	Steps     []Step     `json:"steps,omitempty"` // of a search in order
 	Estimate  *Estimate  `json:"estimate,omitempty"`
 
 	Chosen      string       `json:"chosen,omitempty"`       // of exec: which CPU it has and why, if one was chosen

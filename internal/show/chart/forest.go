@@ -32,16 +32,20 @@ const (
 	longer sense = iota // a time
 	higher              // a rate, of which more is better
 	more                // an amount, of which less is better
+	does                // a throughput
 )
 
 // senses are the texts at the ends of an axis.
 var senses = [...]struct{ less, more string }{
 	longer: {"takes less time", "takes longer"}, higher: {"lower rate", "higher rate"}, more: {"less", "more"},
+	does: {"does less", "does more"},
 }
 
 func ratioOf(of string, v stats.Verdict, e stats.Effect) ratio {
 	r := ratio{of: of, Effect: v.Shown(e), words: v.Words(e), tone: table.ToneOf(v.KindOf(e))}
 	switch {
+	case v.Scale > 0:
+		r.sense = does
 	case v.Rate:
 		r.sense = higher
 	case v.Amount:
@@ -76,19 +80,22 @@ func RatioForest(run *result.Run, shape view.Shape) (Drawing, bool) {
 	}
 	titles, what := view.CellTitles(run), shape.Subject(run)
 	baseline := "that of its own row"
-	switch {
-	case len(run.Matrix.Steps) > 0:
-		baseline = "the cell before it"
-	case run.Cells[0].Against == nil:
+	if run.Cells[0].Against == nil {
 		baseline = titles[run.Matrix.Baseline]
 	}
-	f := Drawing{
-		Title: "Ratio to the baseline: " + what,
-		Description: fmt.Sprintf("The baseline is %s. The grey band is the margin of %s, within which a difference is none. A line is an "+
-			"interval that holds the ratio (an arrow: it goes on): green where the cell is better, red where it is worse, amber where that is "+
-			"not certain.", baseline, units.Share(run.Matrix.Margin)),
+	title, against := "Ratio to the baseline", fmt.Sprintf("The baseline is %s.", baseline)
+	heading := title + ", " + baseline
+	if len(run.Matrix.Steps) > 0 {
+		title, against = "Ratio to the cell before", "A ratio above 1 is more done in the same time than by the cell before."
+		heading = title
 	}
-	f.Table.Title = "Ratio to the baseline, " + baseline + ", and the interval that holds it: " + what
+	f := Drawing{
+		Title: title + ": " + what,
+		Description: fmt.Sprintf("%s The grey band is the margin of %s, within which a difference is none. A line is an "+
+			"interval that holds the ratio (an arrow: it goes on): green where the cell is better, red where it is worse, amber where that is "+
+			"not certain.", against, units.Share(run.Matrix.Margin)),
+	}
+	f.Table.Title = heading + ", and the interval that holds it: " + what
 	f.Table.Add("cell")
 	var cells []string
 	var ratios [][]ratio
@@ -175,7 +182,7 @@ func forestSVG(f Drawing, run *result.Run, cells []string, ratios [][]ratio) str
 	for n, k := range drawn {
 		name := ratios[0][k].of
 		if mixed {
-			name += map[bool]string{true: ": more is better", false: ": less is better"}[meant[n] == higher]
+			name += map[bool]string{true: ": more is better", false: ": less is better"}[meant[n] == higher || meant[n] == does]
 		}
 		legend = append(legend, legendItem{name, `<path d="M-11 0h22" stroke="currentColor" stroke-width="2"/>` + svgMark(k, 0, 0)})
 	}

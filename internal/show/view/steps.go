@@ -12,45 +12,36 @@ import (
 
 // Steps says up to which number a search in order found that the cells scale, and what is known of the next one.
 func Steps(run *result.Run) Statement {
-	m, flag := run.Matrix, ""
-	flags, differ := CellFlags(run.Cells)
-	for _, name := range flags {
-		if differ[name] {
-			flag = name
-		}
-	}
-	number := func(cell int) string { return run.Cells[cell].Flags[flag] }
-	to := func(cell int) string {
-		if n, err := strconv.Atoi(number(cell)); flag == "copies" && err == nil {
-			return units.Things(n, "copy")
-		}
-		return flag + " " + number(cell)
-	}
-	reached := *m.Reached
-	if reached == len(m.Steps) {
-		return Statement{Text: fmt.Sprintf("Scales to %s, the most that was tried: from %s on %s", to(reached), number(reached-1), did(run.Cells[reached].Verdict))}
-	}
-	v := run.Cells[reached+1].Verdict
-	from := fmt.Sprintf("from %s to %s", number(reached), to(reached+1))
-	text := "Scales to " + to(reached)
+	reached := *run.Matrix.Reached
+	last := min(reached+1, len(run.Matrix.Steps))
+	v := run.Cells[last].Verdict
+	what, step := stepWords(run, reached, last)
+	scales, found := "Scales to "+what, strings.TrimPrefix(v.String(), string(stats.CantTell)+": ")
 	switch {
+	case reached == last:
+		return Statement{Text: fmt.Sprintf("%s, the most that was asked for; %s: %s", scales, step, v.Interval())}
 	case v.Kind == stats.Stops && reached == 0:
-		text = fmt.Sprintf("Does not scale %s: %s", from, did(v))
+		return Statement{Text: fmt.Sprintf("Does not scale %s: %s", step, v.Interval())}
 	case v.Kind == stats.Stops:
-		text += fmt.Sprintf("; not %s: %s", from, did(v))
+		return Statement{Text: fmt.Sprintf("%s; not %s: %s", scales, step, v.Interval())}
 	case reached == 0:
-		text = fmt.Sprintf("Can't tell whether it scales %s: %s", from, strings.TrimPrefix(v.String(), string(v.Kind)+": "))
-	default:
-		text += fmt.Sprintf("; not shown to scale %s: %s", from, strings.TrimPrefix(v.String(), string(v.Kind)+": "))
+		return Statement{Text: fmt.Sprintf("Can't tell whether it scales %s: %s", step, found)}
 	}
-	return Statement{Text: text}
+	return Statement{Text: fmt.Sprintf("%s; not shown to scale %s: %s", scales, step, found)}
 }
 
-// did says how much the cell of a step does against the one before it.
-func did(v *stats.Verdict) string {
-	interval := v.Interval()
-	if strings.HasSuffix(interval, "as much") {
-		return "it does " + interval
+// stepWords names the number of a cell, and the step to another one from the cell before that.
+func stepWords(run *result.Run, cell, to int) (what, step string) {
+	varied := ""
+	flags, differ := CellFlags(run.Cells)
+	for _, flag := range flags {
+		if differ[flag] {
+			varied = flag
+		}
 	}
-	return "it does " + interval + " in the same time"
+	number := func(cell int) string { return run.Cells[cell].Flags[varied] }
+	if n, err := strconv.Atoi(number(cell)); varied == "copies" && err == nil {
+		return units.Things(n, "copy"), fmt.Sprintf("from %s to %s copies", number(to-1), number(to))
+	}
+	return FlagWords(varied) + " " + number(cell), fmt.Sprintf("from %s %s to %s", FlagWords(varied), number(to-1), number(to))
 }

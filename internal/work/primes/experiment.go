@@ -11,6 +11,7 @@ import (
 	"gorun/internal/base/catalog"
 	"gorun/internal/base/hint"
 	"gorun/internal/experiment"
+	"gorun/internal/judge/matrix"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
@@ -39,6 +40,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Place:       experiment.Here,
 		SharedFlags: []string{"duration", "workers-detail"},
 		AlsoJudged:  column.List{column.CPU},
+		Scaling:     matrix.Scaling{"gomaxprocs": false},
 		Columns:     columns,
 		Count:       count,
 		View:        &experiment.View{Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch", "gomaxprocs"}},
