@@ -63,6 +63,10 @@ func comparisonNotes(run *result.Run, controls int) []string {
 	if contrasts := len(m.Contrasts); contrasts > 0 {
 		compared += ", " + units.Things(contrasts, "contrast")
 	}
+	steps := len(m.Steps)
+	if steps > 0 {
+		compared, controls = units.Things(steps, "step"), steps
+	}
 	compared += " and " + units.Things(controls, "control")
 	first, second := "", []string{}
 	for _, figure := range m.Figures {
@@ -77,6 +81,9 @@ func comparisonNotes(run *result.Run, controls int) []string {
 	}
 	notes := []string{fmt.Sprintf("%d comparisons, %s, share the %s chance of any false verdict",
 		run.Comparisons(false), compared, units.Share(m.Alpha))}
+	if steps > 1 {
+		notes = append(notes, "that a step scales is tested as if it were the only one, because it is tried only when those before it are shown to scale")
+	}
 	if len(second) > 0 {
 		notes = append(notes, fmt.Sprintf("%d comparisons by %s share another %s", run.Comparisons(true), Names(second), units.Share(m.Alpha)))
 	}

@@ -220,3 +220,32 @@ func TestExecutionClosesFiles(t *testing.T) {
 	run(Cell{Settings: make([]placement.Setting, 3), Copies: true})
 	assert.Equal(t, before, open())
 }
+
+// A search in order says how far it came, and why no further; each number is shown against the one before it.
+func TestScalingInOrder(t *testing.T) {
+	run := &result.Run{Experiment: "exec", Matrix: &result.Matrix{Margin: 0.02, Steps: []result.Step{{Cell: 1, Work: 2}, {Cell: 2, Work: 2}}, Reached: new(1)}}
+	for i, n := range []string{"1", "2", "4"} {
+		run.Cells = append(run.Cells, result.Cell{Name: "--copies " + n, Flags: map[string]string{"copies": n}})
+		if i > 0 {
+			run.Cells[i].Against = new(i - 1)
+		}
+	}
+	verdict := func(kind stats.Kind, ratio, lo, hi float64) *stats.Verdict {
+		return &stats.Verdict{Kind: kind, Typical: stats.Effect{Ratio: ratio, Lo: lo, Hi: hi}, Rounds: 9, Margin: 0.02, Step: 0.001, Scale: 2 / 1.02}
+	}
+	run.Cells[1].Verdict, run.Cells[2].Verdict = verdict(stats.Scales, 1.1, 1, 1.25), verdict(stats.Stops, 2.2, 2, 2.5)
+	of, base, ok := steps(run)
+	require.True(t, ok)
+	assert.InEpsilon(t, 2/1.1, of[1].output().Ratio, 1e-9)
+	assert.InEpsilon(t, 2/2.2, of[2].output().Ratio, 1e-9, "against two copies")
+	assert.Contains(t, scalingTable(of, base).Title, "each number against the one before it")
+	of[0].time, of[0].cpu, of[0].queue = 1, 1, 0
+	of[2].time, of[2].cpu, of[2].queue = 2.2, 1, 1.2
+	said := found(run, of, of[0])
+	assert.Equal(t, "Scales to 2 copies; not from 2 to 4 copies: 0.800–1.00 × as much", said[0].Text)
+	assert.Contains(t, said[1].Text, "They wait for CPUs")
+	run.Cells[2].Verdict.Kind = stats.CantTell
+	for _, s := range found(run, of, of[0]) {
+		assert.NotContains(t, s.Text, "They wait")
+	}
+}
