@@ -55,6 +55,7 @@ func TestContradictions(t *testing.T) {
 		blocks = "matrix"           // 80 samples in randomised complete blocks
 		rows   = "numa-blocks"      // 2 samples of each of 2 cells
 		pairs  = "bind"             // 3 pairs
+		steps  = "exec-steps"       // of 3 cells, tried in order
 		plain  = "primes-disturbed" // 3 samples without cells, and their summary
 	)
 	type lines = []string
@@ -126,6 +127,14 @@ func TestContradictions(t *testing.T) {
 			"line 1: cell 1 is judged by another figure than cell 0, with which it is compared",
 		},
 		{blocks, 1, `"order":`, `"contrasts":[{"a":1,"b":4}],"order":`, "line 1: contrast 0, of the cells 1 and 4, is not among the 4 cells"},
+		{steps, 1, `"steps":\[.*?\],`, "", "line 1: cell 2 is compared with cell 1, which is not a baseline"},
+		{steps, 1, `,{"cell":2,"work":2}`, "", "line 1: the search in order has 3 cells, and the number of its steps is 1"},
+		{steps, 1, `"enough":"answer"`, `"enough":"precision"`, "line 1: a search in order does not end, or compare, as this one does"},
+		{steps, 1, `"against":1`, `"against":0`, "line 1: step 1 leads from cell 0 to cell 2"},
+		{steps, 1, `"cell":1,"work":2`, `"cell":2,"work":2`, "line 1: step 0 leads from cell 0 to cell 2"},
+		{steps, 1, `"cell":2,"work":2`, `"cell":2,"work":0`, "line 1: step 1 does 0 times the work"},
+		{steps, 1, `"order":`, `"reached":2,"order":`, "line 1: the header has a verdict, before the first sample"},
+		{steps, 1, `"cell":1,"work":2`, `"cell":1,"work":1`, "line 32: sample 30 is not"},
 		{blocks, 3, `"round":0`, `"round":1`, "line 3: sample 1 is not the one that the seed puts there"},
 	} {
 		t.Run(c.want, func(t *testing.T) {

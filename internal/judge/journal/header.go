@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -92,9 +93,11 @@ func checkSteps(run *result.Run) error {
 	if len(m.Steps) == 0 {
 		return nil
 	}
-	end := m.Ends()
-	if m.Order.Design != "" || len(m.Contrasts) > 0 || m.Baseline != 0 || run.Against(0) != 0 || len(m.Steps) != len(run.Cells)-1 || !end.Answers() || end.Samples != 0 {
-		return fmt.Errorf("%d steps do not lead from each of the %d cells to the next", len(m.Steps), len(run.Cells))
+	if end := m.Ends(); m.Order.Design != "" || len(m.Contrasts) > 0 || m.Baseline != 0 || run.Against(0) != 0 || !end.Answers() || end.Samples != 0 {
+		return errors.New("a search in order does not end, or compare, as this one does")
+	}
+	if len(m.Steps) != len(run.Cells)-1 {
+		return fmt.Errorf("the search in order has %d cells, and the number of its steps is %d", len(run.Cells), len(m.Steps))
 	}
 	for i, step := range m.Steps {
 		if step.Cell != i+1 || run.Against(i+1) != i {
