@@ -73,7 +73,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
 	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
 	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
-	set.StringVar(&f.output, "output", "", "where standard output goes: null, pipe, inherit, or a `file` (gorun help ab)")
+	set.StringVar(&f.output, "output", "", "where stdout goes: null, pipe, inherit, or a `file` (gorun help ab)")
 	set.Var(&f.exits, "ignore-failure", "accept exit codes other than 0: any, or with = only these `codes`, by commas;\n128+n is signal n")
 	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
