@@ -134,7 +134,7 @@ func TestContradictions(t *testing.T) {
 		{steps, 1, `"cell":1,"work":2`, `"cell":2,"work":2`, "line 1: step 0 leads from cell 0 to cell 2"},
 		{steps, 1, `"cell":2,"work":2`, `"cell":2,"work":0`, "line 1: step 1 does 0 times the work"},
 		{steps, 1, `"order":`, `"reached":2,"order":`, "line 1: the header has a verdict, before the first sample"},
-		{steps, 1, `"cell":1,"work":2`, `"cell":1,"work":1`, "line 32: sample 30 is not"},
+		{steps, 1, `"cell":1,"work":2`, `"cell":1,"work":1`, "line 29: sample 27 is not"},
 		{blocks, 3, `"round":0`, `"round":1`, "line 3: sample 1 is not the one that the seed puts there"},
 	} {
 		t.Run(c.want, func(t *testing.T) {

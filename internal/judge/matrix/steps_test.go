@@ -17,7 +17,7 @@ import (
 // copies returns a search in order among numbers of copies.
 func copies(numbers ...string) *result.Run {
 	run := design("copies", numbers...)
-	run.Matrix.Enough = result.EnoughAnswer
+	run.Matrix.Enough, run.Matrix.Rules = result.EnoughAnswer, matrix.Rules
 	matrix.Scaling{"copies": true}.SetSteps(run)
 	return run
 }
