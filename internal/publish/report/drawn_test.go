@@ -114,19 +114,23 @@ type expected struct {
 	known         bool
 }
 
-// expectedOf reads a verdict independently of package stats: a rate was judged by its inverse.
+// expectedOf reads a verdict independently of package stats: a rate was judged by its inverse, and so was a throughput.
 func expectedOf(of string, v stats.Verdict, e *stats.Effect, rate bool) expected {
 	if e == nil || *e == (stats.Effect{}) {
 		return expected{of: of}
 	}
 	x := expected{of, v, e.Ratio, e.Lo, e.Hi, true}
-	if rate {
-		x.ratio, x.lo, x.hi = 1/e.Ratio, 0, math.MaxFloat64
+	work := 1.0
+	if v.Scale > 0 { // a step is shown by its throughput
+		work = v.Scale * (1 + v.Margin)
+	}
+	if rate || v.Scale > 0 {
+		x.ratio, x.lo, x.hi = work/e.Ratio, 0, math.MaxFloat64
 		if e.Hi < math.MaxFloat64 {
-			x.lo = 1 / e.Hi
+			x.lo = work / e.Hi
 		}
 		if e.Lo > 0 {
-			x.hi = 1 / e.Lo
+			x.hi = work / e.Lo
 		}
 	}
 	return x
