@@ -249,7 +249,7 @@ func TestLiveServerWithLoadElsewhere(t *testing.T) {
 	}
 	_, stderr, err = runLive(t, append(args, "--with-pid", pid, "--load", "yes rate")...)
 	require.Error(t, err)
-	assert.Contains(t, stderr, "--with-pid "+pid+": it is the program itself")
+	assert.Contains(t, stderr, "--with-pid "+pid+": process "+pid+" is part of the program itself")
 }
 
 // A gorun that is killed leaves nothing: its guardian puts back every thread, also those that are started all the time. Where the

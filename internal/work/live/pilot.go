@@ -33,9 +33,11 @@ const (
 	// this, or within this share: one of ten equal figures often lies outside of the range of the others, but hardly as far as that.
 	settledRange = 2
 	settledShare = 0.05
-	// A counter that grows in fewer of the slices than this is written at intervals, of which a block must have several.
-	steadyShare   = 0.6
-	leastInterval = 5
+	// A counter that grows in fewer of the slices than this is written at intervals. A block that the pilot chooses has this many, if that is
+	// not too long, and one that was given must have at least some.
+	steadyShare    = 0.6
+	intervals      = 5
+	leastIntervals = 3
 	// Blocks and washouts that the pilot chooses are longer by this than what it has seen needs.
 	spare = 2
 	// Longer blocks are not chosen, but asked for: with them, a verdict takes more than the default budget.
@@ -91,8 +93,10 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		}
 	}
 	if steps[0] > 0 && float64(steps[0]) < steadyShare*float64(steps[1]) {
-		each := time.Duration(float64(s.slice) * float64(steps[1]) / float64(steps[0]))
-		lengthen(leastInterval*each, leastInterval*each, "slow-counter", fmt.Sprintf("the counter is written only every %v", each.Round(10*time.Millisecond)))
+		// In two seconds, a counter that is written each second grows once to three times, so that a pilot is a third off.
+		each := time.Duration(float64(s.slice) * float64(steps[1]) / float64(steps[0])).Round(10 * time.Millisecond)
+		least := leastIntervals * each
+		lengthen(least, max(least, min(intervals*each, mostBlock)), "slow-counter", fmt.Sprintf("the counter is written only every %v", each))
 	}
 	least := blockFor(s.answer())
 	lengthen(least, spare*least, "slow-endpoint", slowAnswer(s.answer()))
