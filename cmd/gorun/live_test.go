@@ -322,9 +322,10 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 	cmd := begin()
 	guardian := tests.Descendant(t, cmd.Process.Pid, "guardian")
 	require.NotZero(t, guardian)
-	require.NoError(t, syscall.Kill(guardian, syscall.SIGKILL))
+	require.NoError(t, syscall.Kill(guardian, syscall.SIGSTOP)) // neither puts anything back when the other is gone
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
+	require.NoError(t, syscall.Kill(guardian, syscall.SIGKILL))
 	again := liveCommand(t, state, args...)
 	out, err := again.CombinedOutput()
 	require.Error(t, err)

@@ -58,6 +58,8 @@ function readJournal(name) {
 }
 
 const good = (s) => !s.partial && s.quality.verdict !== "invalid";
+// What a row sums up: on a busy machine none of its samples may be good, and then it has all of them.
+const kept = (samples) => samples.some(good) ? samples.filter(good) : samples;
 const sorted = (list) => [...list].sort((a, b) => a - b);
 const median = (list) => {
 	const s = sorted(list);
@@ -94,8 +96,8 @@ const tables = {
 		const cells = run.footer?.cells ?? run.cells;
 		if (!cells?.length) {
 			for (const row of rows) {
-				const of = run.samples.filter((s) => good(s) && (row.op ?? s.values.op) === s.values.op &&
-					(row.CPUs ?? s.values.cpus) === s.values.cpus && (row.relation ?? s.values.relation) === s.values.relation);
+				const of = kept(run.samples.filter((s) => (row.op ?? s.values.op) === s.values.op &&
+					(row.CPUs ?? s.values.cpus) === s.values.cpus && (row.relation ?? s.values.relation) === s.values.relation));
 				close(row[compared], median(of.map(own(run))), compared);
 				if ("min" in row) close(row.min, median(of.map((s) => s.values.min / 1e9)), "min");
 			}
