@@ -38,7 +38,9 @@ func TestImports(t *testing.T) {
 	module, err := exec.Command("go", "list", "-m").Output()
 	require.NoError(t, err)
 	root := strings.TrimSpace(string(module)) + "/"
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, root+"...").Output()
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	list.Dir = "../.."
+	out, err := list.Output()
 	require.NoError(t, err)
 	split := func(path string) (folder, name string) {
 		path = strings.TrimPrefix(strings.TrimPrefix(path, root), "internal/")
