@@ -301,7 +301,9 @@ func (d *driver) add(cut context.Context, slot result.Slot, sample result.Sample
 		sample.Slot = &slot
 	}
 	run.Partial = !d.keep(sample) || run.Partial
-	d.sampled = append(d.sampled, slot.Cell)
+	if d.schedule.Order == matrix.Turns { // in others, the slot of a sample has its cell
+		d.sampled = append(d.sampled, slot.Cell)
+	}
 	if err := d.order.Add(sample, slot.Elapsed); err != nil {
 		return err
 	}

@@ -112,9 +112,6 @@ func (b *Judging) group() {
 	}
 }
 
-// ordered reports whether the cells are asked about in order, step by step.
-func (b *Judging) ordered() bool { return len(b.run.Matrix.Steps) > 0 }
-
 // assign gives each group its judges. All judges share one error rate.
 func (b *Judging) assign() error {
 	b.group()
@@ -172,21 +169,6 @@ func (b *Judging) Order() result.Order {
 		o.First[slot.Block] = append(o.First[slot.Block], cell)
 	}
 	return o
-}
-
-// open reports whether a group needs a round. Of a search in order, that is the first step that is not claimed to scale.
-func (b *Judging) open(group int) bool {
-	return !b.groupDone(b.groups[group]) && (!b.ordered() || group == b.step())
-}
-
-// step returns the first step of a search in order that is not claimed to scale; the number of steps if all are.
-func (b *Judging) step() int {
-	for i, g := range b.groups {
-		if !g.judge().Scales() {
-			return i
-		}
-	}
-	return len(b.groups)
 }
 
 // begin lays out the next round: the blocks of the groups that need one, in random order.

@@ -6,6 +6,7 @@ import (
 
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
+	"gorun/internal/stats"
 )
 
 // Scaling are the flags of an experiment whose numbers ask up to which of them a program scales. true: the work of a sample grows with the
@@ -52,4 +53,30 @@ func (s Scaling) varied(cells []result.Cell) (flag string, numbers []int) {
 		}
 	}
 	return flag, numbers
+}
+
+// ordered reports whether the cells are asked about in order, step by step.
+func (b *Judging) ordered() bool { return len(b.run.Matrix.Steps) > 0 }
+
+// open reports whether a group needs a round. Of a search in order, that is the first step that is not claimed to scale.
+func (b *Judging) open(group int) bool {
+	return !b.groupDone(b.groups[group]) && (!b.ordered() || group == b.step())
+}
+
+// step returns the first step of a search in order that is not claimed to scale; the number of steps if all are.
+func (b *Judging) step() int {
+	for i, g := range b.groups {
+		if !g.judge().Scales() {
+			return i
+		}
+	}
+	return len(b.groups)
+}
+
+// reached returns the last cell up to which each step scales, by verdicts that are corrected by the samples' quality.
+func (b *Judging) reached() (cell int) {
+	for cell+1 < len(b.run.Cells) && b.run.Cells[cell+1].Verdict.Kind == stats.Scales {
+		cell++
+	}
+	return cell
 }

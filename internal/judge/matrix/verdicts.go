@@ -60,14 +60,6 @@ func (b *Judging) Judge() {
 	}
 }
 
-// reached returns the last cell up to which each step scales, by verdicts that are corrected by the samples' quality.
-func (b *Judging) reached() (cell int) {
-	for cell+1 < len(b.run.Cells) && b.run.Cells[cell+1].Verdict.Kind == stats.Scales {
-		cell++
-	}
-	return cell
-}
-
 // best returns the best cell, as far as it is known.
 func (b *Judging) best() *result.Best {
 	g := b.groups[0]

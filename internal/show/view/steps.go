@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"gorun/internal/base/units"
 	"gorun/internal/record/result"
@@ -16,7 +15,10 @@ func Steps(run *result.Run) Statement {
 	last := min(reached+1, len(run.Matrix.Steps))
 	v := run.Cells[last].Verdict
 	what, step := stepWords(run, reached, last)
-	scales, found := "Scales to "+what, strings.TrimPrefix(v.String(), string(stats.CantTell)+": ")
+	scales, found := "Scales to "+what, v.String()
+	if v.Kind == stats.CantTell {
+		found = v.Why()
+	}
 	switch {
 	case reached == last:
 		return Statement{Text: fmt.Sprintf("%s, the most that was asked for; %s: %s", scales, step, v.Interval())}

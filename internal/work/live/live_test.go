@@ -292,6 +292,22 @@ func TestSlowEndpoint(t *testing.T) {
 	}
 }
 
+// A counter that is written each second is judged, whichever interval a pilot takes it for, and with the block of another pilot.
+func TestSlowCounter(t *testing.T) {
+	for interval, want := range map[time.Duration]time.Duration{
+		200 * time.Millisecond: time.Second, 800 * time.Millisecond: 4 * time.Second, time.Second: mostBlock, 1330 * time.Millisecond: mostBlock,
+	} {
+		least, enough := blocksOf(interval)
+		assert.Equal(t, want, enough, interval)
+		assert.LessOrEqual(t, least, enough, interval)
+	}
+	shortest, _ := blocksOf(1330 * time.Millisecond)
+	_, recorded := blocksOf(800 * time.Millisecond)
+	assert.LessOrEqual(t, shortest, recorded)
+	_, enough := blocksOf(2 * time.Second)
+	assert.Greater(t, enough, mostBlock, "it is refused")
+}
+
 // Blocks become so long that the switches of many threads cost little, but never longer than a user may want, and not where the user has
 // given a length: that may cost more.
 func TestManyThreads(t *testing.T) {

@@ -95,8 +95,8 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 	if steps[0] > 0 && float64(steps[0]) < steadyShare*float64(steps[1]) {
 		// In two seconds, a counter that is written each second grows once to three times, so that a pilot is a third off.
 		each := time.Duration(float64(s.slice) * float64(steps[1]) / float64(steps[0])).Round(10 * time.Millisecond)
-		least := leastIntervals * each
-		lengthen(least, max(least, min(intervals*each, mostBlock)), "slow-counter", fmt.Sprintf("the counter is written only every %v", each))
+		least, enough := blocksOf(each)
+		lengthen(least, enough, "slow-counter", fmt.Sprintf("the counter is written only every %v", each))
 	}
 	least := blockFor(s.answer())
 	lengthen(least, spare*least, "slow-endpoint", slowAnswer(s.answer()))
@@ -154,6 +154,12 @@ func (s *sampler) noteAnswer(scrape *metrics.Scrape) {
 // blockFor returns the shortest block for an endpoint that takes this long to answer.
 func blockFor(answer time.Duration) time.Duration {
 	return time.Duration(float64(answer) / mostLate)
+}
+
+// blocksOf returns the shortest block for a counter that is written at these intervals, and one that is long enough.
+func blocksOf(interval time.Duration) (least, enough time.Duration) {
+	least = leastIntervals * interval
+	return least, max(least, min(intervals*interval, mostBlock))
 }
 
 func slowAnswer(took time.Duration) string {
