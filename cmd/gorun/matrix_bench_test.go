@@ -72,7 +72,7 @@ func longJournal(tb testing.TB, samples int) string {
 	require.NoError(tb, err)
 	run, err := readJournal(tb.Context(), input.Opener{}, seed)
 	require.NoError(tb, err)
-	real := run.Samples.Slice()
+	real := tests.Values(run.Samples.All())
 	run = run.Header()
 	run.Matrix.Rounds = rounds
 	var text []byte // journal.Writer would wait for the disk 10,000 times

@@ -239,7 +239,7 @@ func TestPrometheusServer(t *testing.T) {
 	wantVerdicts := map[result.Grade]float64{}
 	var wantBusy, wantSeconds float64
 	var each []float64
-	for _, sample := range slices.Concat(doc.Warmups, doc.Samples.Slice()) {
+	for _, sample := range slices.Concat(doc.Warmups, tests.Values(doc.Samples.All())) {
 		figures, found := result.Typed[primes.Figures](&sample)
 		require.True(t, found)
 		want["gorun_primes_found_total"] += float64(figures.Primes)

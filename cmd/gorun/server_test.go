@@ -74,7 +74,7 @@ func TestLiveServer(t *testing.T) {
 func sampled(t *testing.T, flags ...string) (samples []result.Sample, doubted int) {
 	t.Helper()
 	args := append([]string{"exec", "--placements", "unbound,one-cpu", "--samples", "1", "--warmup", "0"}, flags...)
-	samples = runOf(t, append(args, "--", "sleep", "0.2")...).Samples.Slice()
+	samples = tests.Values(runOf(t, append(args, "--", "sleep", "0.2")...).Samples.All())
 	for _, s := range samples {
 		if strings.Contains(strings.Join(s.Quality.Reasons, ";"), "other programs used") {
 			doubted++

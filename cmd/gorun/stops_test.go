@@ -76,7 +76,7 @@ func stopped(t *testing.T, f fault) {
 			if strings.HasPrefix(c.args, "exec") {
 				run, noticed := execStopped(t, c.args, c.stopped)
 				assert.True(t, noticed)
-				assert.Positive(t, stoppedSeconds(t, f, run.Samples.Slice()))
+				assert.Positive(t, stoppedSeconds(t, f, tests.Values(run.Samples.All())))
 				return
 			}
 			h := harm(t, t.TempDir(), c.args, gorunCommand)
@@ -89,7 +89,7 @@ func stopped(t *testing.T, f fault) {
 				}
 				return slices.ContainsFunc(h.samples(), isStopped)
 			})
-			assert.Positive(t, stoppedSeconds(t, f, h.end().Samples.Slice()))
+			assert.Positive(t, stoppedSeconds(t, f, tests.Values(h.end().Samples.All())))
 		})
 	}
 }
@@ -117,7 +117,7 @@ func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool)
 		require.NoError(t, cmd.Wait(), "%s", stderr.String())
 		run = result.Run{}
 		require.NoError(t, json.Unmarshal(stderr.Bytes(), &run), "%s", stderr.String())
-		noticed = slices.ContainsFunc(run.Samples.Slice(), isStopped)
+		noticed = slices.ContainsFunc(tests.Values(run.Samples.All()), isStopped)
 	}
 	return run, noticed
 }

@@ -18,6 +18,7 @@ import (
 
 	"gorun/internal/base/hint"
 	"gorun/internal/base/packed"
+	"gorun/internal/dev/tests"
 	"gorun/internal/experiment"
 	"gorun/internal/files/input"
 	"gorun/internal/judge/journal"
@@ -337,8 +338,11 @@ func TestCellIsGivenUp(t *testing.T) {
 		run := r.result()
 		taken := make([]int, cells)
 		for i, s := range run.Samples.All() {
-			if s.Slot == nil || !s.Slot.Control {
+			switch {
+			case s.Slot == nil:
 				taken[r.sampled[i]]++
+			case !s.Slot.Control:
+				taken[s.Cell]++
 			}
 		}
 		assert.LessOrEqual(t, taken[last], 5, "order %d", order)
@@ -450,7 +454,7 @@ func TestSummaryOfOneCell(t *testing.T) {
 // Samples of shuffled laps are shown cell by cell.
 func TestByCell(t *testing.T) {
 	samples := byCell(packed.Of(result.Sample{Index: 0}, result.Sample{Index: 1}, result.Sample{Index: 2}, result.Sample{Index: 3}), []int{1, 0, 0, 1})
-	assert.Equal(t, []result.Sample{{Index: 1}, {Index: 2}, {Index: 0}, {Index: 3}}, samples.Slice())
+	assert.Equal(t, []result.Sample{{Index: 1}, {Index: 2}, {Index: 0}, {Index: 3}}, tests.Values(samples.All()))
 }
 
 // Row by row, each row has its share of the budget, and at least one sample.
@@ -780,7 +784,7 @@ func TestBudgetEndsInTheFirstRound(t *testing.T) {
 		r.open(t)
 		require.NoError(t, r.sample(t.Context()))
 		require.NoError(t, r.heldRound())
-		samples := r.result().Samples.Slice()
+		samples := tests.Values(r.result().Samples.All())
 		require.Len(t, samples, 4)
 		assert.True(t, samples[2].Partial)
 		samples[2].Slot.Elapsed = samples[3].Slot.Elapsed

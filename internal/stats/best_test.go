@@ -10,6 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The bettors of a contest begin as those of its design do.
+func TestContestOfOldRules(t *testing.T) {
+	for even, begin := range map[bool]purse{true: evenly, false: boldly} {
+		d := design(1, 3)
+		d.Best, d.Even = true, even
+		assert.Equal(t, begin, newRace(t, d).contest.pair(1, 2).begin)
+	}
+}
+
 // contestOf runs a contest until it is over, or for a number of rounds. draw returns the seconds of a cell's sample; the control's are
 // those of the baseline.
 func contestOf(t testing.TB, seed uint64, cells, rounds int, draw func(cell int) float64) (*Judge, Best) {

@@ -142,7 +142,7 @@ func TestStepLimits(t *testing.T) {
 	assert.InEpsilon(t, 2*4/(0.8*0.05), scales, 1e-12)
 }
 
-// What a step is said to do is a ratio of throughputs, and an open one says what more rounds would decide.
+// The words of a step give the ratio of the throughputs. Those of a step that is open also say what more rounds would decide.
 func TestStepWords(t *testing.T) {
 	v := Verdict{Kind: Scales, Typical: Effect{Ratio: 1.25, Lo: 1, Hi: 1.6}, Rounds: 9, Margin: 0.02, Step: 0.001, Scale: 2 / 1.02}
 	assert.Equal(t, "scales: 1.25–2.00 × as much, 9 rounds", v.String())

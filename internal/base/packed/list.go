@@ -1,8 +1,9 @@
 // Package packed keeps many values of a struct type in little memory: each is encoded in some tens to hundreds of bytes, without
 // pointers, and decoded when it is read.
 //
-// Of the packages that encode any struct, encoding/gob does not tell a pointer to 0 from nil, and those for CBOR and MessagePack need two
-// to three times the memory and ten times the time, because they write names, and floats in full.
+// Of the packages that encode any struct, encoding/gob does not tell a pointer to 0 from nil. CBOR (fxamacker/cbor 2.10) and MessagePack
+// (vmihailenco/msgpack 5.4) write names, and floats in full: a sample of a command, without its figures, takes 484 and 728 bytes and is
+// decoded in 1.6 and 3.1 µs, where this package needs 50 bytes and 0.4 µs.
 package packed
 
 import (
@@ -224,15 +225,6 @@ func (l List[T]) Last() *T {
 		return nil
 	}
 	return l.At(l.Len() - 1)
-}
-
-// Slice returns all values in a slice.
-func (l List[T]) Slice() []T {
-	values := make([]T, 0, l.Len())
-	for _, v := range l.All() {
-		values = append(values, *v)
-	}
-	return values
 }
 
 // MarshalJSON writes a list as an array.

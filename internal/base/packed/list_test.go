@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 
+	"gorun/internal/dev/tests"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -61,7 +63,7 @@ func TestListGivesBackWhatWasAppended(t *testing.T) {
 	}
 	values := []value{all, {}, all}
 	l := Of(values...)
-	assert.Equal(t, values, l.Slice())
+	assert.Equal(t, values, tests.Values(l.All()))
 	l.At(0).Map["x"] = inner{} // the caller's own
 	assert.Equal(t, all, *l.At(0))
 }
@@ -81,7 +83,7 @@ func FuzzText(f *testing.F) {
 	f.Add("a", "b", 0.1)
 	f.Fuzz(func(t *testing.T, a, b string, x float64) {
 		want := []value{{S: a, F: x, Map: map[string]inner{b: {B: &x}}}, {S: b, Words: []string{a, b, a}}}
-		got := Of(want...).Slice()
+		got := tests.Values(Of(want...).All())
 		assert.Equal(t, math.Float64bits(x), math.Float64bits(got[0].F))
 		if x == x {
 			assert.Equal(t, want, got)
@@ -121,9 +123,9 @@ func TestSelections(t *testing.T) {
 	assert.Equal(t, 500, even.Len())
 	assert.Equal(t, 998, even.At(499).A)
 	some := even.Pick([]int{3, 1})
-	assert.Equal(t, []inner{{A: 6}, {A: 2}}, some.Slice())
+	assert.Equal(t, []inner{{A: 6}, {A: 2}}, tests.Values(some.All()))
 	some.Append(&inner{A: 1})
-	assert.Equal(t, []inner{{A: 6}, {A: 2}, {A: 1}}, some.Slice())
+	assert.Equal(t, []inner{{A: 6}, {A: 2}, {A: 1}}, tests.Values(some.All()))
 	assert.Equal(t, 1000, l.Len())
 	assert.True(t, even.Has(func(v *inner) bool { return v.A == 4 }))
 	assert.False(t, even.Has(func(v *inner) bool { return v.A == 5 }))
@@ -141,7 +143,7 @@ func TestJSONIsAnArray(t *testing.T) {
 		assert.Equal(t, string(want), string(got))
 		var back document
 		require.NoError(t, json.Unmarshal(got, &back))
-		assert.Equal(t, values, back.Of.Slice())
+		assert.Equal(t, values, tests.Values(back.Of.All()))
 	}
 	var back document
 	require.Error(t, json.Unmarshal([]byte(`{"Of": 3}`), &back))
@@ -195,8 +197,8 @@ func TestEach(t *testing.T) {
 func TestMap(t *testing.T) {
 	t.Parallel()
 	l := Of(inner{A: 1}, inner{A: 2})
-	assert.Equal(t, []inner{{A: 1}, {A: 12}}, l.Map(func(i int, v *inner) { v.A += 10 * i }).Slice())
-	assert.Equal(t, []inner{{A: 1}, {A: 2}}, l.Slice())
+	assert.Equal(t, []inner{{A: 1}, {A: 12}}, tests.Values(l.Map(func(i int, v *inner) { v.A += 10 * i }).All()))
+	assert.Equal(t, []inner{{A: 1}, {A: 2}}, tests.Values(l.All()))
 }
 
 // A text is found wherever it is.
@@ -211,4 +213,14 @@ func TestHasText(t *testing.T) {
 		assert.Equal(t, i <= maxWords, l.HasText(func(text string) bool { return text == strconv.Itoa(i) }), i)
 	}
 	assert.False(t, Of(text{"a"}).HasText(func(text string) bool { return text == "b" }))
+	raw := Of(raw{}, raw{[]byte("seen")})
+	assert.True(t, raw.HasText(func(text string) bool { return text == "seen" }))
+	assert.Equal(t, "seen", string(raw.At(1).text))
 }
+
+// raw has bytes.
+type raw struct{ text []byte }
+
+func (r *raw) Pack(e *Encoder) { e.Bytes(r.text) }
+
+func (r *raw) Unpack(d *Decoder) { r.text = d.Bytes() }

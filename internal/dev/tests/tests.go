@@ -8,6 +8,7 @@ package tests
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,3 +217,12 @@ func State(pid int) byte {
 
 // Alive reports whether a process runs; a zombie does not.
 func Alive(pid int) bool { return !slices.Contains([]byte{0, 'Z', 'X'}, State(pid)) }
+
+// Values returns the values to which a list of gorun gives pointers, in a slice.
+func Values[T any](all iter.Seq2[int, *T]) []T {
+	values := []T{}
+	for _, v := range all {
+		values = append(values, *v)
+	}
+	return values
+}

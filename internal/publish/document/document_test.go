@@ -99,6 +99,7 @@ func TestJSON(t *testing.T) {
 	} {
 		assert.Contains(t, out, part)
 	}
+	assert.Equal(t, 2, strings.Count(out, `"reasons": []`), "of the warm-up, and of the sample")
 	assert.Nil(t, run.Matrix.Order.First[0])
 	run.Matrix.Order.First = nil
 	assert.NotContains(t, shown(t, views.Run(run), "json"), `"first"`, "samples in rows have no blocks")

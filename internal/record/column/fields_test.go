@@ -65,6 +65,20 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// The number of a column is that of its value, in the unit of the run.
+func TestNumber(t *testing.T) {
+	columns := Of[figures]()
+	s := result.Sample{Values: result.FiguresOf(&figures{NS: 2.5, Note: "x"}), Factors: map[string]float64{"ns": 1e3}}
+	for name, want := range map[string]float64{"ns": 2500, "node": 0} {
+		x, is := columns.Get(name).Number(&s)
+		assert.True(t, is, name)
+		assert.InDelta(t, want, x, 1e-9, name)
+		assert.InDelta(t, want, columns.Get(name).Of(&s).Number, 1e-9, name)
+	}
+	_, is := columns.Get("note").Number(&s)
+	assert.False(t, is, "a word is no number")
+}
+
 func TestOfWrongTags(t *testing.T) {
 	for _, tag := range []reflect.StructTag{
 		`json:"ns" figure:"ns"`, `figure:"ns" is:"The time."`, `json:"ns" figure:"miles" is:"The time."`,

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorun/internal/base/packed"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -92,4 +94,35 @@ func TestFiguresMap(t *testing.T) {
 	}
 	f := FiguresOf(&pairing{Relation: "same-llc"})
 	assert.Equal(t, f, f.Map(plain, change), "it is still typed")
+}
+
+// Packed figures are those that were packed: they have the JSON that was read, also what no type has of it, and may be read as another type.
+func TestPackedFigures(t *testing.T) {
+	for _, text := range []string{`{"cpu_a":1,"relation":"x","ns":2.5}`, `{"cpu_a":1,"more":[1e300,{}]}`, `{"cpu_a":"x"}`} {
+		for _, typed := range []bool{false, true} {
+			s := Sample{Values: asRead(text)}
+			if typed {
+				_, _ = Typed[pairing](&s)
+			}
+			back := packed.Of(s).At(0)
+			got, err := json.Marshal(back.Values)
+			require.NoError(t, err)
+			assert.Equal(t, text, string(got))
+			want, is := Typed[pairing](&s)
+			figures, ok := Typed[pairing](back)
+			assert.Equal(t, is, ok, text)
+			assert.Equal(t, want, figures, text)
+			_, ok = Typed[exiting](back)
+			assert.True(t, ok, "JSON may be read as any type")
+			assert.Nil(t, back.Values.Own())
+		}
+	}
+	given := packed.Of(Sample{Values: FiguresOf(&pairing{CPUA: 1})}, Sample{})
+	figures, ok := Typed[pairing](given.At(0))
+	assert.True(t, ok)
+	assert.Equal(t, &pairing{CPUA: 1}, figures)
+	_, ok = Typed[exiting](given.At(0))
+	assert.False(t, ok, "what was given is of one type")
+	_, ok = Typed[pairing](given.At(1))
+	assert.False(t, ok)
 }
