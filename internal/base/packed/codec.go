@@ -126,7 +126,7 @@ func next[V any](room *[]V, v V) *V {
 }
 
 func sliceOf(t reflect.Type) *codec {
-	of, size := codecOf(t.Elem()), t.Elem().Size()
+	of, size, empty := codecOf(t.Elem()), t.Elem().Size(), reflect.MakeSlice(t, 0, 0)
 	return &codec{
 		zero: func(p unsafe.Pointer) bool { return *(*unsafe.Pointer)(p) == nil }, // its first word: an empty slice is not nil
 		encode: func(e *Encoder, p unsafe.Pointer) {
@@ -138,7 +138,11 @@ func sliceOf(t reflect.Type) *codec {
 		},
 		decode: func(d *Decoder, p unsafe.Pointer) {
 			n := int(d.Uint())
-			reflect.NewAt(t, p).Elem().Set(reflect.MakeSlice(t, n, n))
+			all := empty
+			if n > 0 {
+				all = reflect.MakeSlice(t, n, n)
+			}
+			reflect.NewAt(t, p).Elem().Set(all)
 			for i := range n {
 				of.decode(d, unsafe.Add(*(*unsafe.Pointer)(p), uintptr(i)*size))
 			}

@@ -6,12 +6,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
+	"gorun/internal/base/fastjson"
 	"gorun/internal/base/hint"
 	"gorun/internal/files/input"
 	"gorun/internal/files/jsonl"
@@ -187,7 +187,7 @@ func (o *order) follow(line result.Line) error {
 
 // decode reads the JSON of a line. unsealed is an error if it has no checksum.
 func decode(text []byte, unsealed error) (line result.Line, err error) {
-	err = json.Unmarshal(text, &line)
+	err = fastjson.Unmarshal(text, &line)
 	if line.Header != nil { // before the errors: another schema may have other types and no checksum
 		if err := checkSchema(line.Header); err != nil {
 			return line, err

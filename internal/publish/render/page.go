@@ -120,12 +120,14 @@ func (r Run) page(verbose bool) view.Page {
 // shorten leaves out the table of the reasons why samples are not valid where the answer has the first of them, and says where the others
 // are.
 func shorten(page *view.Page, samples result.Samples) {
-	if view.Doubtful(samples) != "" && !slices.ContainsFunc(page.Answer, func(s view.Statement) bool { return s.Doubts }) {
+	grades := view.ByGrade(samples)
+	others := len(grades[result.Invalid].Reasons) + len(grades[result.Suspect].Reasons) - 1
+	if others >= 0 && !slices.ContainsFunc(page.Answer, func(s view.Statement) bool { return s.Doubts }) {
 		return
 	}
 	at := slices.IndexFunc(page.Tables, func(t table.Table) bool { return t.Name == view.QualityTable })
 	var more []string
-	if others := len(view.Reasons(samples, result.Invalid)) + len(view.Reasons(samples, result.Suspect)) - 1; others > 0 {
+	if others > 0 {
 		more = []string{"--verbose shows " + units.Things(others, "more reason")}
 	}
 	if more = append(more, page.Tables[at].Notes...); len(more) > 0 {

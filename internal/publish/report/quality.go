@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gorun/internal/base/shell"
@@ -24,19 +25,17 @@ func disturbances(run *result.Run) table.Table {
 	}}
 	var none, unknown []string
 	negative := false
-	for _, c := range column.Signals {
-		if c.Hidden {
-			continue
-		}
-		spread, known := view.SpreadAmong(run.Samples, c)
-		switch {
-		case known == 0:
-			unknown = append(unknown, c.Label)
-		case spread.Least == 0 && spread.Most == 0 && known == run.Samples.Len():
-			none = append(none, c.Label)
+	signals := slices.DeleteFunc(slices.Clone(column.Signals), func(c column.Column) bool { return c.Hidden })
+	spreads, known := view.SpreadsOf(run.Samples, signals...)
+	for i, spread := range spreads {
+		switch name := signals[i].Label; {
+		case known[i] == 0:
+			unknown = append(unknown, name)
+		case spread.Least == 0 && spread.Most == 0 && known[i] == run.Samples.Len():
+			none = append(none, name)
 		default:
 			negative = negative || spread.Least < 0
-			t.AddRow(table.Text(c.Label), spread, table.Count(known))
+			t.AddRow(table.Text(name), spread, table.Count(known[i]))
 		}
 	}
 	for _, note := range []struct {

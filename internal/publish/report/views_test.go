@@ -298,7 +298,7 @@ func TestViewsSayReasonsOnce(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
 		run := r.in.Run
 		of := func(opts term.Options) string { return unbroken(show(t, run, shown{format: "table", opts: opts})) }
-		for i, reason := range view.Reasons(run.Samples, result.Suspect) {
+		for i, reason := range view.ByGrade(run.Samples)[result.Suspect].Reasons {
 			first := strings.HasSuffix(view.Doubtful(run.Samples), reason.Text)
 			assert.True(t, !first || strings.Count(of(term.Options{}), reason.Text) == 1, reason.Text)
 			assert.True(t, i >= 4 || strings.Contains(of(term.Options{Verbose: true}), reason.Text), reason.Text)

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"sync/atomic"
 
+	"gorun/internal/base/fastjson"
 	"gorun/internal/base/packed"
 )
 
@@ -42,7 +43,7 @@ func Typed[F any](s *Sample) (*F, bool) {
 		}
 	}
 	f := new(F)
-	if text, err := s.Values.MarshalJSON(); err != nil || json.Unmarshal(text, f) != nil {
+	if text, err := s.Values.MarshalJSON(); err != nil || fastjson.Unmarshal(text, f) != nil {
 		f = nil
 	}
 	h.typed.Store(new(any(f)))

@@ -291,16 +291,17 @@ func ByFigures(run *result.Run, name func(cell int) string) (statements []Statem
 
 // Doubtful says how many samples are not valid, and the most frequent reason; "" where all are.
 func Doubtful(samples result.Samples) string {
-	for _, v := range []result.Grade{result.Invalid, result.Suspect} {
-		reasons := Reasons(samples, v)
-		if len(reasons) == 0 {
+	grades := ByGrade(samples)
+	for _, grade := range []result.Grade{result.Invalid, result.Suspect} {
+		of := grades[grade]
+		if len(of.Reasons) == 0 {
 			continue
 		}
-		n, are := count(samples, v), "are"
-		if n == 1 {
+		are := "are"
+		if of.Samples == 1 {
 			are = "is"
 		}
-		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(samples.Len(), "sample"), are, v, reasons[0].Text)
+		return fmt.Sprintf("%d of %s %s %s: %s", of.Samples, units.Things(samples.Len(), "sample"), are, grade, of.Reasons[0].Text)
 	}
 	return ""
 }

@@ -30,21 +30,26 @@ func Summarised(samples result.Samples) result.Samples {
 
 // SpreadOf returns the spread of a figure over the samples that have it; false if none has.
 func SpreadOf(samples result.Samples, of column.Column) (table.Spread, bool) {
-	spread, n := SpreadAmong(samples, of)
-	return spread, n > 0
+	spreads, known := SpreadsOf(samples, of)
+	return spreads[0], known[0] > 0
 }
 
-// SpreadAmong returns the spread of a figure over the samples that have it, and how many they are.
-func SpreadAmong(samples result.Samples, of column.Column) (spread table.Spread, n int) {
-	var all []float64
+// SpreadsOf returns the spread of each figure over the samples that have it, and how many samples those are.
+func SpreadsOf(samples result.Samples, figures ...column.Column) (spreads []table.Spread, known []int) {
+	all := make([][]float64, len(figures))
 	for _, s := range samples.Each() {
-		if figure, ok := of.Number(s); ok {
-			all = append(all, figure)
+		for i, of := range figures {
+			if figure, ok := of.Number(s); ok {
+				all[i] = append(all[i], figure)
+			}
 		}
 	}
-	if len(all) == 0 {
-		return spread, 0
+	spreads, known = make([]table.Spread, len(figures)), make([]int, len(figures))
+	for i, of := range all {
+		if known[i] = len(of); len(of) > 0 {
+			slices.Sort(of)
+			spreads[i] = table.Spread{Median: stats.Median(of), Least: of[0], Most: of[len(of)-1], Unit: figures[i].Unit}
+		}
 	}
-	slices.Sort(all)
-	return table.Spread{Median: stats.Median(all), Least: all[0], Most: all[len(all)-1], Unit: of.Unit}, len(all)
+	return spreads, known
 }

@@ -97,45 +97,28 @@ const QualityTable = "quality"
 func gradeTable(run *result.Run, verbose bool) table.Table {
 	t := table.Table{Name: QualityTable, Title: "Samples by quality"}
 	t.Add("samples", "are", "why")
-	if !verbose && !run.Samples.Has(func(s *result.Sample) bool { return s.Quality.Grade != result.Valid || s.Partial }) {
+	grades := ByGrade(run.Samples)
+	if valid := grades[result.Valid]; !verbose && valid.Samples-valid.partial == run.Samples.Len() {
 		return t
 	}
 	for _, grade := range result.Grades {
-		n := count(run.Samples, grade)
-		if n == 0 {
+		of := grades[grade]
+		if of.Samples == 0 {
 			continue
 		}
 		words := table.Phrases{}
-		order := Reasons(run.Samples, grade)
-		for _, reason := range order[:min(len(order), maxReasons)] {
+		for _, reason := range of.Reasons[:min(len(of.Reasons), maxReasons)] {
 			words = append(words, table.Phrase{Text: reason.Text + reason.Others(), Tone: qualityTones[grade]})
 		}
-		if more := len(order) - maxReasons; more > 0 {
+		if more := len(of.Reasons) - maxReasons; more > 0 {
 			words = append(words, table.Phrase{Text: fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason"))})
 		}
-		t.AddRow(table.Count(n), table.Text(grade), words)
+		t.AddRow(table.Count(of.Samples), table.Text(grade), words)
 	}
-	disturbed := 0
-	for _, s := range run.Samples.Each() {
-		q := s.Quality
-		if q.Grade == result.Suspect && (positive(q.Signals.OtherSeconds) || positive(q.Signals.StealSeconds)) {
-			disturbed++
-		}
-	}
-	if 2*disturbed > run.Samples.Len() {
+	if 2*grades[result.Suspect].disturbed > run.Samples.Len() {
 		t.Notes = append(t.Notes, "gorun doctor shows what disturbs a machine, and what to do about it")
 	}
 	return t
-}
-
-// count returns how many samples have a grade.
-func count(samples result.Samples, grade result.Grade) (n int) {
-	for _, s := range samples.Each() {
-		if s.Quality.Grade == grade {
-			n++
-		}
-	}
-	return n
 }
 
 // maxReasons bounds the reasons that are shown for each grade: the most frequent.
@@ -204,39 +187,66 @@ func (r *Reason) ranges() string {
 	})
 }
 
-// Reasons returns why samples have a grade. The reason that is most often the first one of a sample comes first.
-func Reasons(samples result.Samples, grade result.Grade) []Reason {
-	reasons := map[string]*Reason{}
+// Graded are the samples of one grade.
+type Graded struct {
+	Samples   int
+	Reasons   []Reason // that which is most often the first one of a sample comes first
+	disturbed int      // samples that other programs or a hypervisor disturbed
+	partial   int      // samples that were cut short
+}
+
+// ByGrade counts samples by grade, and says why they have it.
+func ByGrade(samples result.Samples) map[result.Grade]Graded {
+	grades := map[result.Grade]Graded{}
+	found := map[result.Grade]map[string]*Reason{}
 	for _, s := range samples.Each() {
-		if s.Quality.Grade != grade {
-			continue
+		q := &s.Quality
+		g := grades[q.Grade]
+		g.Samples++
+		if positive(q.Signals.OtherSeconds) || positive(q.Signals.StealSeconds) {
+			g.disturbed++
 		}
-		var of []*Reason // this sample
-		for n, text := range s.Quality.Reasons {
-			kind := figuresOf().ReplaceAllString(text, "#")
-			if reasons[kind] == nil {
-				reasons[kind] = &Reason{Text: text}
-			}
-			r := reasons[kind]
-			if n == 0 {
-				r.first++
-			}
-			if !slices.Contains(of, r) {
-				of = append(of, r)
-				r.Samples++
-			}
-			r.add(text)
+		if s.Partial {
+			g.partial++
 		}
+		grades[q.Grade] = g
+		if found[q.Grade] == nil {
+			found[q.Grade] = map[string]*Reason{}
+		}
+		countReasons(found[q.Grade], q.Reasons)
 	}
-	order := make([]Reason, 0, len(reasons))
-	for _, reason := range reasons {
-		reason.Text = reason.ranges()
-		order = append(order, *reason)
+	for grade, reasons := range found {
+		g := grades[grade]
+		for _, reason := range reasons {
+			reason.Text = reason.ranges()
+			g.Reasons = append(g.Reasons, *reason)
+		}
+		slices.SortFunc(g.Reasons, func(a, b Reason) int {
+			return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Text, b.Text))
+		})
+		grades[grade] = g
 	}
-	slices.SortFunc(order, func(a, b Reason) int {
-		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Text, b.Text))
-	})
-	return order
+	return grades
+}
+
+// countReasons adds the reasons of one sample to those found before, by their kinds.
+func countReasons(found map[string]*Reason, texts []string) {
+	var of []*Reason // this sample
+	for n, text := range texts {
+		kind := figuresOf().ReplaceAllString(text, "#")
+		if found[kind] == nil {
+			found[kind] = &Reason{Text: text}
+		}
+		r := found[kind]
+		if n == 0 {
+			r.first++
+		}
+		if !slices.Contains(of, r) {
+			of = append(of, r)
+			r.Samples++
+		}
+		r.add(text)
+	}
 }
 
 func positive(seconds *float64) bool { return seconds != nil && *seconds > 0 }

@@ -114,7 +114,7 @@ func failures(run *result.Run) (findings []result.Finding, warnings []result.War
 	for i := range of {
 		of[i] = endings{}
 	}
-	for _, s := range run.Samples.All() {
+	for _, s := range run.Samples.Each() {
 		if v, ok := result.Typed[Figures](s); ok && s.Good() && view.CellOf(run, s) != nil {
 			of[s.Cell][ending{v.ExitCode, v.Signal}]++
 		}
