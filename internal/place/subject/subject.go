@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -213,7 +214,7 @@ func (p *Subject) list() (pids []int, err error) {
 		if first == nil {
 			return nil, ErrEnded
 		}
-		if tids, err := first.tids(); err == nil && len(tids) == 0 {
+		if tids, err := first.tids(2); err == nil && len(tids) == 0 {
 			return nil, ErrEnded
 		}
 		if p.Children {
@@ -236,7 +237,7 @@ func (p *Subject) threads(visit func(of *process, tid int) error) error {
 	}
 	for _, pid := range pids {
 		of := p.processes[pid]
-		tids, err := of.tids()
+		tids, err := of.tids(-1)
 		if err != nil {
 			return err
 		}
@@ -266,8 +267,8 @@ func (p *Subject) everyThread(once bool, visit func(of *process, tid int) error)
 	return len(seen), err
 }
 
-// tids returns the threads of a process; none if it has ended.
-func (of *process) tids() (tids []int, err error) {
+// tids returns threads of a process, at most this many, which are 2 or more, or −1 for all; none if it has ended.
+func (of *process) tids(most int) (tids []int, err error) {
 	dir, err := of.dir.Open("task")
 	if linux.Gone(err) {
 		return nil, nil
@@ -276,8 +277,8 @@ func (of *process) tids() (tids []int, err error) {
 		return nil, err
 	}
 	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if linux.Gone(err) {
+	names, err := dir.Readdirnames(most)
+	if linux.Gone(err) || errors.Is(err, io.EOF) {
 		return nil, nil
 	}
 	for _, name := range names {

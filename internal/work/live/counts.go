@@ -1,7 +1,7 @@
 package live
 
 import (
-	"slices"
+	"time"
 
 	"gorun/internal/kernel/linux"
 	"gorun/internal/place/subject"
@@ -17,24 +17,44 @@ type counts struct {
 	known      bool // that threads waited, and had turns
 }
 
-// countShare is the share of a block that reading the counts of the threads may take, if none is judged.
+// What is counted thread by thread, by what it costs: of each thread, a few microseconds for its turns and tens for its migrations.
+const (
+	processes = iota // nothing
+	turns
+	migrations
+)
+
+// countShare is the share of a block that reading counts may take that are not judged.
 const countShare = 0.005
 
-// count reads the counts of the program, thread by thread, outside of the block. Of many threads it reads fewer.
+// count reads the counts of the program, outside of the block. What takes too long is not read again, if it is not judged.
 func (s *sampler) count() (c counts) {
 	c.cpu, _ = s.program.Used() // 0: it has ended, which the block shows
 	c.at = linux.Monotonic().Seconds()
-	if s.uncounted > 1 {
+	if s.counted < turns {
 		return c
 	}
-	var turns subject.Turns
-	turns, c.known = s.program.Turns(s.uncounted == 0)
-	c.waited, c.turns, c.migrations = turns.Waited, turns.Count, turns.Migrations
-	judged := slices.ContainsFunc(s.metrics, func(m metric) bool { return m.own != nil })
-	if took := linux.Monotonic().Seconds() - c.at; took > countShare*s.block.Seconds() && !judged {
-		s.uncounted++
+	used := linux.ThreadCPUTime()
+	of, known := s.program.Turns(s.counted >= migrations)
+	c.waited, c.turns, c.migrations, c.known = of.Waited, of.Count, of.Migrations, known
+	if took := linux.Monotonic().Seconds() - c.at; took > countShare*s.block.Seconds() && s.counted > s.judgedCounts() {
+		s.counted--
+		s.counting = 0
+	} else if cost := time.Duration(linux.ThreadCPUTime() - used); s.counting == 0 || cost < s.counting {
+		s.counting = cost
 	}
 	return c
+}
+
+// judgedCounts returns which counts the judged figures need.
+func (s *sampler) judgedCounts() int {
+	needed := processes
+	for _, m := range s.metrics {
+		if m.own != nil {
+			needed = max(needed, m.own.counts)
+		}
+	}
+	return needed
 }
 
 // since sets the figures of the time between two counts.

@@ -329,7 +329,28 @@ func TestManyThreads(t *testing.T) {
 		}
 		require.Len(t, warnings, 1)
 		assert.Equal(t, "many-threads", warnings[0].Code)
-		assert.Equal(t, fmt.Sprintf("--block is %v: a switch takes %v of CPU time", c.block, c.cost), warnings[0].Message)
+		assert.Equal(t, fmt.Sprintf("--block is %v: to switch and to count all threads takes %v of CPU time", c.block, c.cost), warnings[0].Message)
+	}
+}
+
+// Counts that take too long for the block are given up one by one, down to those that are judged.
+func TestCountsThatAreGivenUp(t *testing.T) {
+	program, err := subject.Find(subject.Who{PID: os.Getpid()})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, program.Close()) })
+	for judged, want := range map[string]int{"process:cpu": processes, "process:run-queue": turns, "process:switches": turns, "process:migrations": migrations} {
+		source := &Source{program: program, Metrics: experiment.Metrics{Metric: judged, Better: "lower"}}
+		require.NoError(t, source.parseMetrics())
+		s := newSampler(experiment.Environment{}, source, nil)
+		s.block = time.Nanosecond
+		for range 3 {
+			c := s.count()
+			assert.NotEmpty(t, c.cpu, judged)
+		}
+		assert.Equal(t, want, s.counted, judged)
+		s.block = time.Hour
+		assert.Equal(t, want >= turns, s.count().known, judged)
+		assert.Equal(t, want >= turns, s.counting > 0, judged)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 type metric struct {
 	experiment.Judged
 	text   string // as it was given
-	own    func(*Figures) *float64
+	own    *ownFigure
 	series *metrics.Selector // of the endpoint
 	as     metrics.Type      // as which the series is read; "": as of its own type
 	lines  *regexp.Regexp    // of the load's lines
@@ -35,6 +35,7 @@ type metric struct {
 // ownFigure is a figure of the program's threads, as process:NAME.
 type ownFigure struct {
 	name, usage string
+	counts      int // that it needs
 	of          func(*Figures) *float64
 }
 
@@ -42,10 +43,10 @@ type ownFigure struct {
 func (f ownFigure) Entry() (name, usage string) { return f.name, f.usage }
 
 var ownFigures = []ownFigure{
-	{"cpu", "CPU time over wall time", func(f *Figures) *float64 { return f.CPU }},
-	{"run-queue", "waiting for a CPU", func(f *Figures) *float64 { return f.RunQueue }},
-	{"switches", "turns on a CPU a second", func(f *Figures) *float64 { return f.Turns }},
-	{"migrations", "moves between CPUs a second", func(f *Figures) *float64 { return f.Migrations }},
+	{"cpu", "CPU time over wall time", processes, func(f *Figures) *float64 { return f.CPU }},
+	{"run-queue", "waiting for a CPU", turns, func(f *Figures) *float64 { return f.RunQueue }},
+	{"switches", "turns on a CPU a second", turns, func(f *Figures) *float64 { return f.Turns }},
+	{"migrations", "moves between CPUs a second", migrations, func(f *Figures) *float64 { return f.Migrations }},
 }
 
 // ownPrefix begins the name of such a figure.
@@ -62,7 +63,7 @@ func (s *Source) parseMetric(text string) (m metric, err error) {
 		if i < 0 {
 			return m, fmt.Errorf("there is no figure %s%s: there are %s", ownPrefix, name, catalog.List(ownFigures))
 		}
-		return metric{Judged: experiment.Judged{Name: text, Label: text, Better: result.Lower}, own: ownFigures[i].of}, nil
+		return metric{Judged: experiment.Judged{Name: text, Label: text, Better: result.Lower}, own: &ownFigures[i]}, nil
 	}
 	selector, as := text, metrics.Type("")
 	if parts := quantileText().FindStringSubmatch(text); parts != nil {

@@ -44,7 +44,7 @@ const (
 	mostBlock = 5 * time.Second
 	rounds    = 9 // that a verdict needs
 	// Where a program has many threads, blocks are so long that gorun needs at most this share of one CPU. A block costs as much as two
-	// switches: before and after it, all threads are read back.
+	// switches, since before and after it all threads are read back, and counts them twice.
 	ownShare = 0.02
 	switches = 2
 )
@@ -118,14 +118,14 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		s.washout = need
 		warnings = append(warnings, result.Warning{Code: code, Message: fmt.Sprintf("--washout is %v: %s", need, why)})
 	}
-	of, err := s.lengthenFor(s.cost)
+	of, err := s.lengthenFor(s.cost + s.counting)
 	return append(warnings, of...), err
 }
 
-// lengthenFor makes blocks so long that gorun needs at most ownShare of a CPU where a switch takes this CPU time.
+// lengthenFor makes blocks so long that gorun needs at most ownShare of a CPU where a switch and the counts take this CPU time.
 func (s *sampler) lengthenFor(cost time.Duration) ([]result.Warning, error) {
 	enough := min(mostBlock, time.Duration(float64(switches*cost)/ownShare)-s.washout)
-	return s.lengthen(0, enough, "many-threads", fmt.Sprintf("a switch takes %v of CPU time", cost.Round(100*time.Microsecond)))
+	return s.lengthen(0, enough, "many-threads", fmt.Sprintf("to switch and to count all threads takes %v of CPU time", cost.Round(100*time.Microsecond)))
 }
 
 // Lengths that the pilot chooses are multiples of these.

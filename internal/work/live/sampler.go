@@ -46,12 +46,13 @@ type sampler struct {
 	answers  []float64     // seconds that the endpoint took to answer
 	switched time.Duration // the longest switch
 	cost     time.Duration // the least CPU time of one
+	counting time.Duration // the least CPU time of reading the counts of all threads
 	slice    time.Duration
 
 	unit  *string // of the first judged figure in the pilot
 	moves []moves // of each --metric
 
-	uncounted int // kinds of counts that take too long to read: migrations, and then turns
+	counted int // the most costly counts that are read
 
 	apart  bool // the server of --with-pid has CPUs of its own
 	blocks int  // that were measured
@@ -60,7 +61,7 @@ type sampler struct {
 }
 
 func newSampler(e experiment.Environment, source *Source, cells []Cell) *sampler {
-	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62)), moves: make([]moves, len(source.metrics))}
+	s := &sampler{Environment: e, Source: source, cells: cells, random: rand.New(rand.NewPCG(e.Seed, 1<<62)), moves: make([]moves, len(source.metrics)), counted: migrations}
 	for _, c := range cells {
 		if !slices.ContainsFunc(s.settings, func(o subject.Setting) bool { return o.String() == c.Setting.String() }) {
 			s.settings = append(s.settings, c.Setting)
@@ -376,6 +377,7 @@ type block struct {
 	from, to edge
 	late     time.Duration // by which it ended after it was to
 	scrapes  [2]*metrics.Scrape
+	counted  counts         // after it
 	outcome  launch.Outcome // of a load that ran in it
 }
 
@@ -384,11 +386,14 @@ func (b block) seconds() float64 { return (b.to.at - b.from.at).Seconds() }
 // measure waits for the length of a block and reads the figures at its edges, those of the program into figures. A block that
 // continues another one begins where that ended; nil: it continues none.
 func (s *sampler) measure(ctx context.Context, continues *block, length time.Duration, figures *Figures) (b block, err error) {
-	before := s.count()
+	var before counts
 	if continues != nil {
-		b.from, b.scrapes[0] = continues.to, continues.scrapes[1]
-	} else if b.from, b.scrapes[0], err = s.edge(ctx); err != nil {
-		return b, err
+		before, b.from, b.scrapes[0] = continues.counted, continues.to, continues.scrapes[1]
+	} else {
+		before = s.count()
+		if b.from, b.scrapes[0], err = s.edge(ctx); err != nil {
+			return b, err
+		}
 	}
 	if s.perBlock {
 		b.outcome, err = launch.Run(ctx, launch.Group{
@@ -409,7 +414,8 @@ func (s *sampler) measure(ctx context.Context, continues *block, length time.Dur
 	if b.to, b.scrapes[1], err = s.edge(ctx); err != nil {
 		return b, err
 	}
-	s.count().since(before, figures)
+	b.counted = s.count()
+	b.counted.since(before, figures)
 	s.noteMoves(b)
 	for _, m := range s.metrics { // what writes its lines in pieces has written those of the block
 		if m.lines != nil && m.lines.SubexpIndex(timeGroup) >= 0 {
@@ -461,7 +467,7 @@ func (s *sampler) first(b block, figures *Figures) (float64, error) {
 func (s *sampler) figure(m metric, b block, figures *Figures) (figure units.Printed, in result.Bucket, err error) {
 	switch {
 	case m.own != nil:
-		own := m.own(figures)
+		own := m.own.of(figures)
 		if own == nil {
 			return figure, in, errors.New("this kernel does not count " + m.Label)
 		}
