@@ -17,13 +17,12 @@ import (
 	"gorun/internal/base/hint"
 	"gorun/internal/base/lazy"
 	"gorun/internal/files/input"
-	"gorun/internal/guard/guardian"
-	"gorun/internal/start/launch"
+	"gorun/internal/guard/checkout"
 )
 
 // prepare makes the sides, with their test binaries.
 func (s *Source) prepare(ctx context.Context, args []string) error {
-	s.sides = []side{{}}
+	s.sides, s.folder = []side{{}}, checkout.In(s.setting.Self, s.setting.Environ)
 	revision, err := s.isRevision(ctx)
 	if err != nil {
 		return err
@@ -41,24 +40,14 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 		return s.given(args)
 	}
 	if info, err := os.Stat(s.base); s.base != "" && !revision && (err != nil || !info.IsDir()) {
-		return hint.Usage(hint.Flag("base", s.base, s.noRevision(ctx)))
-	}
-	common := ""
-	if revision {
-		if common, err = s.git(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
-			return err
-		}
+		return hint.Usage(hint.Flag("base", s.base, s.folder.Unknown(ctx, "base", "it is not a revision of git, nor a folder, nor a test binary")))
 	}
 	where, _ := s.line(ctx, side{}, "go", "env", "-json=false", "GOTMPDIR") // the build reports an error
-	below, err := filepath.EvalSymlinks(cmp.Or(where, os.TempDir()))        // as git writes it
-	if err != nil {
-		return err
-	}
-	if s.folder, err = guardian.New(s.setting.Self.In(s.setting.Environ)).MakeFolder(below, "gorun-bench", common); err != nil {
+	if err := s.folder.Make(ctx, cmp.Or(where, os.TempDir()), "gorun-bench", revision); err != nil {
 		return err
 	}
 	if revision {
-		if err := s.checkOut(ctx, common); err != nil {
+		if err := s.checkOut(ctx); err != nil {
 			return err
 		}
 	}
@@ -73,6 +62,17 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 	return nil
 }
 
+// checkOut makes a worktree of the base.
+func (s *Source) checkOut(ctx context.Context) error {
+	tree, err := s.folder.Add(ctx, s.base, s.folder.Path)
+	if err != nil {
+		return err
+	}
+	base := &s.sides[0]
+	base.dir, base.root, base.lacks = tree.Dir, tree.Root, tree.Lacks
+	return s.useWorkspace(ctx, tree)
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -83,61 +83,18 @@ func (s *Source) isRevision(ctx context.Context) (bool, error) {
 	if s.base == "" || strings.HasPrefix(s.base, ".") || filepath.IsAbs(s.base) {
 		return false, nil
 	}
-	_, err := s.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", s.base+"^{commit}")
-	return err == nil, ctx.Err()
+	commit, err := s.folder.Find(ctx, s.base)
+	return commit != "", err
 }
 
-// noRevision returns the error of a base that is nothing at all, with the cause if git has none of the older revisions, or cannot look.
-func (s *Source) noRevision(ctx context.Context) error {
-	what, way := errors.New("it is not a revision of git, nor a folder, nor a test binary"), "git log --oneline lists revisions"
-	shallow, err := s.git(ctx, "rev-parse", "--is-shallow-repository")
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", what, err)
-	case shallow == "true":
-		way = "this clone is shallow: git fetch --unshallow gets its older revisions; git fetch origin BRANCH and --base FETCH_HEAD, another branch"
-	}
-	return hint.With(what, way)
-}
-
-// git returns what a command of git prints.
-func (s *Source) git(ctx context.Context, args ...string) (string, error) {
-	return s.line(ctx, side{}, append([]string{"git"}, args...)...)
-}
-
-// line returns what a program prints, without the end of the line.
+// line returns what a program prints in a side's folder and environment, without the end of the line.
 func (s *Source) line(ctx context.Context, of side, argv ...string) (string, error) {
-	out, err := s.call(ctx, of, argv...)
-	return strings.TrimSpace(string(out)), err
+	return s.folder.Line(ctx, of.place(), argv...)
 }
 
-// call runs a program in a side's folder and environment, and returns what it writes to stdout. The error has what it wrote to
-// stderr. In a hook of git, $GIT_INDEX_FILE is the user's index (githooks(5)), into which git worktree would write the base, and
-// $GIT_DIR is no repository of another folder. Temporary files are in the folder that the guardian removes.
+// call returns what a program prints in a side's folder and environment.
 func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, error) {
-	temporary := []string{"GOTMPDIR", "TMPDIR"} // go's own, and those of the compilers that it runs
-	environ := slices.DeleteFunc(slices.Clone(s.setting.Environ), func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return name == "GIT_INDEX_FILE" || of.dir != "" && (name == "GIT_DIR" || name == "GIT_WORK_TREE") ||
-			s.folder != nil && slices.Contains(temporary, name)
-	})
-	environ = append(environ, of.environ...)
-	if s.folder != nil {
-		for _, name := range temporary {
-			environ = append(environ, name+"="+s.folder.Path)
-		}
-	}
-	o, err := launch.Run(ctx, launch.Group{
-		Self: s.setting.Self.In(environ), Members: []launch.Member{{Argv: argv}}, Dir: of.dir, Keep: 64 << 20,
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case o.ExitCode != 0:
-		text := cmp.Or(tail(bytes.TrimSpace(o.Stderr)), fmt.Sprintf("exit code %d", o.ExitCode))
-		return nil, fmt.Errorf("%s: %s", strings.Join(argv[:min(2, len(argv))], " "), text)
-	}
-	return o.Stdout, nil
+	return s.folder.Call(ctx, of.place(), argv...)
 }
 
 // given takes test binaries that the user has built. They run in the working directory.

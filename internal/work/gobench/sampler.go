@@ -278,12 +278,3 @@ func exact(name string) string {
 	}
 	return strings.Join(elements, "/")
 }
-
-// keptText is how much of an output is in an error, in bytes.
-const keptText = 3000
-
-// tail returns the end of an output.
-func tail(output []byte) string {
-	text := strings.ToValidUTF8(string(output[max(0, len(output)-keptText):]), "�")
-	return strings.ReplaceAll(text, "\t", "    ")
-}

@@ -16,7 +16,7 @@ import (
 	"gorun/internal/base/lazy"
 	"gorun/internal/base/shell"
 	"gorun/internal/experiment"
-	"gorun/internal/guard/guardian"
+	"gorun/internal/guard/checkout"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
 )
@@ -37,7 +37,7 @@ type Source struct {
 
 	ldflags    []string // the user's own, of the linker
 	setting    experiment.Opening
-	folder     *guardian.Folder
+	folder     *checkout.Folder
 	sides      []side // the base first, if there is one
 	benchmarks []benchmark
 	lost       []loss
@@ -54,6 +54,8 @@ type side struct {
 	binaries map[string]binary // by the folder of the package, relative to dir
 	packages []string          // the keys, in order
 }
+
+func (s side) place() checkout.Place { return checkout.Place{Dir: s.dir, Environ: s.environ} }
 
 // binary is a test binary.
 type binary struct {
@@ -82,7 +84,7 @@ const workTree = "work tree"
 // Register adds the flags that are the same for all cells.
 func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.base, "base", "", "compare with this `revision` of git, or folder, or test binary")
-	set.WordsOrFiles("base", revisions)
+	set.WordsOrFiles("base", checkout.Revisions)
 	set.StringVar(&s.bench, "bench", ".", "run the benchmarks that match this `regex`, as -bench of go test")
 	set.StringVar(&s.tags, "tags", "", "build `tags`, as of go build")
 	set.StringVar(&s.cpu, "cpu", "", "run each benchmark with these `values` of GOMAXPROCS, by commas, as -cpu of go test")
