@@ -389,7 +389,7 @@ func TestResumes(t *testing.T) {
 			return
 		}
 		name := words[len(words)-1]
-		if name == "ab" {
+		if name == "ab" || name == "bisect" {
 			name = "exec"
 		}
 		x, err := experiment.Find(views, name)

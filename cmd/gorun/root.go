@@ -101,6 +101,7 @@ var commands = [...]entry{
 	{"matrix", newMatrix},
 	{"ab", newAB},
 	{"bench", newBenchmarks},
+	{"bisect", newBisect},
 	{"live", newLive},
 	{"compare", newCompare},
 	{"report", newReport},

@@ -35,9 +35,10 @@ type Opening struct {
 // Found describes what a Source found.
 type Found struct {
 	matrix.Spec
-	Args []string // for each cell
-	Has  []string // flags in which cells can differ that the groups have already
-	Rows bool     // cells are named by their rows, even if each setting has one
+	Args    []string // for each cell
+	Has     []string // flags in which cells can differ that the groups have already
+	History [][]int  // of a search: the groups that each group follows, by index
+	Rows    bool     // cells are named by their rows, even if each setting has one
 	// Within is the default of --budget; 0: that of any matrix.
 	Within time.Duration
 

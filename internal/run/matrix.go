@@ -68,6 +68,17 @@ func NewMatrix(e Env, x experiment.Experiment, source experiment.Source) (*Matri
 	return c, set
 }
 
+// NewSearch returns the command that looks for a change in the history that a source supplies, and its flags.
+func NewSearch(e Env, x experiment.Experiment, source experiment.Source) (*Matrix, *experiment.FlagSet) {
+	c := &Matrix{command: command{env: e, x: x, kind: matrixRun}, source: source}
+	set := experiment.NewFlagSet(x.Name)
+	source.Register(set)
+	c.registerSearch(set)
+	c.registerRest(set)
+	c.registerAxes(set)
+	return c, set
+}
+
 // registerAxes adds the flags of a cell, each for several values, except those that the matrix has itself.
 func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 	cell := newCellFlags(c.x)
@@ -232,6 +243,9 @@ func (c *Matrix) request(found experiment.Found) (q request, missing, err error)
 		if len(a.values) == 0 || slices.Contains(found.Has, a.flag.Name) {
 			continue
 		}
+		if c.searches && len(a.values) > 1 {
+			return q, missing, hint.Usage(hint.Flag(a.flag.Name, a.String(), errOneCell))
+		}
 		axes = append(axes, matrix.Axis{Flag: a.flag.Name, Values: a.values})
 		if len(a.values) > 1 {
 			columns = append(columns, result.FlagColumn{Title: a.flag.Name, Flag: a.flag.Name, Style: result.FlagStyles[0]})
@@ -254,7 +268,10 @@ func (c *Matrix) request(found experiment.Found) (q request, missing, err error)
 		}
 	}
 	c.settleSpec(spec)
-	q = request{Spec: spec, rows: found.Rows}
+	q = request{Spec: spec, rows: found.Rows, history: found.History}
+	if c.searches {
+		c.budgeted = false // it is that of a stage
+	}
 	cells, baseline, err := spec.Cells(c.flags)
 	if errors.As(err, new(matrix.TooFew)) {
 		q.One, missing = true, cmp.Or(missing, hint.Usage(err))

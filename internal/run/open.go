@@ -188,6 +188,10 @@ func (d *driver) newSequence() (matrix.Sequence, error) {
 		d.taker.Ends = d.taker.Ends || !s.Partial
 		d.state.add(*s)
 	}
+	if search := d.resumed.Search; search != nil {
+		d.before = search.Elapsed()
+		return search, nil
+	}
 	judging := d.resumed.Judging
 	d.before = judging.Elapsed()
 	return s.Continue(judging), nil

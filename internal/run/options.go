@@ -74,6 +74,7 @@ type Options struct {
 	exitUndecided           int // the exit code where --fail-on is not answered
 	best                    bool
 	everyStep               bool
+	searches                bool // the run looks for a change in a history
 
 	given    func(name string) bool // reports whether a flag was given
 	set      *experiment.FlagSet    // of the command
@@ -260,6 +261,25 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.Neutral("samples", "warmup", "budget", "precision", "margin", "resume", "resume-changed", "best", "fail-on", "until-precision", "exit-undecided", "estimate")
 }
 
+// registerSearch adds the flags for searching a history.
+func (o *Options) registerSearch(flags *experiment.FlagSet) {
+	o.precision, o.margin, o.resumes, o.searches = defaultPrecision, defaultMargin, true, true
+	flags.IntVarP(&o.samples, "samples", "r", 0, "most samples of each revision in a stage (0: no limit)")
+	flags.DurationVar(&o.budget, "budget", searchBudget, "end a stage that is undecided after this time (0: no limit)")
+	experiment.Bound(flags, &o.samples, "samples", 0, mostSamples)
+	experiment.Bound(flags, &o.budget, "budget", 0, math.MaxInt64)
+	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
+	o.registerOrder(flags)
+	flags.BoolVar(&o.resume, "resume", false, "continue the search in the journal that --out names")
+	flags.IntVar(&o.exitUndecided, "exit-undecided", 0, "exit with this `code` when no commit is named because a stage is undecided")
+	experiment.Bound(flags, &o.exitUndecided, "exit-undecided", 0, 255)
+	flags.Group(experiment.GroupSamples)
+	flags.Neutral("samples", "budget", "margin", "resume", "exit-undecided")
+}
+
+// searchBudget is the default time of a stage of a search: three times that of a comparison (see stats.TestSearchOperating).
+const searchBudget = 3 * defaultBudget
+
 // plans reports whether the plan is printed and not executed.
 func (o *Options) plans() bool { return o.dryRun || o.estimate }
 
@@ -286,7 +306,7 @@ func (o *Options) validate() error {
 		return hint.Usagef("--best says when the run ends, and so do --fail-on and --precision: give one of them")
 	case o.untilPrecision && len(o.failOn) == 0:
 		return hint.Usagef("--until-precision is about --fail-on, which was not given")
-	case o.exitUndecided != 0 && len(o.failOn) == 0:
+	case o.exitUndecided != 0 && len(o.failOn) == 0 && !o.searches:
 		return ErrExitUndecided
 	case o.resumeChanged && !o.resume:
 		return hint.Usagef("--resume-changed is about --resume, which was not given")

@@ -23,6 +23,8 @@ func (d *driver) outcome(status error) error {
 		return ErrInterrupted
 	case status != nil:
 		return status
+	case d.options.searches:
+		return d.searched()
 	case d.kind != onceRun && !run.Samples.Has(measured):
 		return d.undecided(d.failed("no sample is valid"))
 	case !d.compares():
@@ -36,6 +38,14 @@ func (d *driver) outcome(status error) error {
 		return ErrDoubtful
 	}
 	return nil
+}
+
+// searched returns the error of a search that names no cell.
+func (d *driver) searched() error {
+	if _, found := d.session.run.Matrix.Search.Named(); found {
+		return nil
+	}
+	return d.undecided(errors.New("no commit is named"))
 }
 
 // undecided gives the error of a run without a result the exit code that was asked for.

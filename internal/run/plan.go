@@ -63,7 +63,8 @@ type request struct {
 	settings  []combination
 	baseline  int // index of the setting
 	contrasts []result.Contrast
-	rows      bool // cells are named by their rows, even if each setting has one
+	history   [][]int // of a search: see result.Matrix
+	rows      bool    // cells are named by their rows, even if each setting has one
 }
 
 // combination is a combination of an experiment's flags: that of a plain run, or one of a matrix.
@@ -109,6 +110,9 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 	if c.kind == matrixRun {
 		p.schedule = matrix.Schedule{Order: matrix.RandomBlocks, Title: q.Title, Compared: c.x.Compared, Samples: c.samples}
 		p.run.Spec = common(q)
+		if c.searches {
+			p.schedule.Order = matrix.Searching
+		}
 	}
 	if c.compares(&p, settings[0]) {
 		p.run.Matrix = c.matrix(p.schedule, q)
@@ -173,6 +177,9 @@ func (c *command) matrix(s matrix.Schedule, q request) *result.Matrix {
 	if c.kind == matrixRun {
 		m.Warmup = c.warmup
 	}
+	if s.Order == matrix.Searching {
+		m.Figures, m.History, m.Order = nil, q.history, matrix.Searched
+	}
 	return m
 }
 
@@ -189,6 +196,13 @@ func (c *command) settleMatrix(p *plan, judged []experiment.ComparedBy) error {
 		if err := settleJudged(run, judged); err != nil {
 			return err
 		}
+		if c.searches {
+			if len(run.Cells) != len(run.Matrix.History) {
+				return hint.Usage(errOneCell)
+			}
+			run.Matrix.Figures = nil
+			return nil
+		}
 		c.addSecond(run, p.cells)
 		c.setSteps(run)
 	}
@@ -202,6 +216,8 @@ func (c *command) settleMatrix(p *plan, judged []experiment.ComparedBy) error {
 	run.Matrix.Order = judging.Order()
 	return nil
 }
+
+var errOneCell = hint.With(errors.New("each revision is one cell of a search"), "give one value of each flag, without words such as auto")
 
 // setSteps makes a run a search in order, if its cells ask for one, and nothing was given that asks for more of each cell than its answer.
 // A run that is continued goes on by the rules that it began with.

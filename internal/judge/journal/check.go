@@ -59,7 +59,7 @@ func (c *checker) header(run *result.Run) error {
 	columns, known := c.of(run.Experiment)
 	var err error
 	switch m.Order.Design {
-	case "", result.Pairs, result.Rows:
+	case "", result.Pairs, result.Rows, result.Search:
 		c.figures, err = matrix.Comparands(run, columns)
 	default:
 		err = fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
@@ -67,6 +67,9 @@ func (c *checker) header(run *result.Run) error {
 	if err != nil && !known {
 		c.Unjudged = err
 		return nil
+	}
+	if err == nil && m.Order.Design == result.Search {
+		c.Search, err = matrix.NewSearch(run, columns)
 	}
 	if err != nil || m.Order.Design != "" {
 		return err
@@ -111,7 +114,10 @@ func (c *checker) sample(s *result.Sample) error {
 	}
 	c.Run.Take(*s)
 	c.last, c.Ended = s, false
-	if c.Judging == nil {
+	switch {
+	case c.Search != nil:
+		return c.Search.Add(*s, s.Elapsed)
+	case c.Judging == nil:
 		return nil
 	}
 	return c.Judging.Add(*s)
@@ -150,16 +156,26 @@ func (c *checker) place(s *result.Sample) error {
 
 // follows checks that a sample is the next one of the schedule. That of blocks follows from the seed and the samples before it.
 func (c *checker) follows(s *result.Sample) error {
-	if c.Judging != nil {
-		if c.Judging.Done() {
-			return errors.New("the run was over before this sample")
-		}
-		want := c.Judging.Next()
-		if want.Elapsed = s.Elapsed; want != *s.Slot {
-			return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
-		}
-		return nil
+	var done bool
+	var want result.Slot
+	switch {
+	case c.Judging != nil:
+		done, want = c.Judging.Done(), c.Judging.Next()
+	case c.Search != nil:
+		done, want = c.Search.Done(), c.Search.Place()
+	default:
+		return c.inOrder(s)
 	}
+	if want.Elapsed = s.Elapsed; done {
+		return errors.New("the run was over before this sample")
+	} else if want != *s.Slot {
+		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
+	}
+	return nil
+}
+
+// inOrder checks that a sample is the next one of a schedule whose order is fixed.
+func (c *checker) inOrder(s *result.Sample) error {
 	m, before := c.Run.Matrix, c.Run.Samples.Len()
 	last := result.Slot{Cell: -1}
 	if before > 0 {
@@ -225,6 +241,8 @@ func (c *checker) judge() {
 	case c.figures == nil:
 	case c.Judging != nil:
 		c.Judging.Judge()
+	case c.Search != nil:
+		c.Search.Judge()
 	case c.Run.Matrix.Order.Design == result.Pairs:
 		matrix.JudgePairs(c.Run, c.figures)
 	default:

@@ -33,10 +33,11 @@ type Recording struct {
 	// Judging is the state of a run in randomised complete blocks after its last sample, from which it can continue; nil for
 	// another run, or one that is not judged.
 	Judging *matrix.Judging
-	Footed  int  // samples before the last footer; −1: there is none
-	Ended   bool // the last line is a footer: otherwise the run is in progress, or was killed
-	Lines   int  // complete ones
-	Torn    bool // a broken or incomplete last line was left out
+	Search  *matrix.Search // likewise, of a search; nil for another run
+	Footed  int            // samples before the last footer; −1: there is none
+	Ended   bool           // the last line is a footer: otherwise the run is in progress, or was killed
+	Lines   int            // complete ones
+	Torn    bool           // a broken or incomplete last line was left out
 	// Unjudged is why the cells have no verdicts, or only those of the footer: this gorun cannot judge an experiment that it
 	// does not have. nil: the cells are judged, or need no verdict.
 	Unjudged error

@@ -50,6 +50,11 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	differ("margin", number(m.Margin), number(n.Margin))
 	differ("alpha", number(m.Alpha), number(n.Alpha))
 	differ("figures", figures(m), figures(n))
+	if m.Order.Design == result.Search { // its stages end by them
+		differ("budget", number(m.Budget), number(n.Budget))
+		differ("samples", strconv.Itoa(m.Rounds), strconv.Itoa(n.Rounds))
+		differ("history", fmt.Sprint(m.History), fmt.Sprint(n.History))
+	}
 	if n := len(now.Cells); len(recorded.Cells) != n {
 		return append(differences, result.Difference{A: units.Things(len(recorded.Cells), "cell"), B: strconv.Itoa(n)})
 	}

@@ -18,6 +18,7 @@ const (
 	RandomBlocks              // randomised complete blocks, judged after each round
 	Rows                      // all samples of a cell, then all of the next; not judged
 	Pairs                     // a fixed number of pairs of a cell and the baseline, judged at the end
+	Searching                 // blocks of the cells that a search asks for
 )
 
 // Schedule describes the order of the cells of a run, and how they are compared.
@@ -284,6 +285,9 @@ func (s Schedule) Sequence(run *result.Run, names []string, columns column.List)
 		}
 		run.Matrix.Order = judging.Order()
 		return &Blocks{Judging: judging, Schedule: s}, nil
+	}
+	if s.Order == Searching {
+		return NewSearch(run, columns)
 	}
 	switch run.Matrix.Order.BlockCells = 1; s.Order {
 	case Rows:

@@ -53,7 +53,7 @@ func (r *Run) Header() *Run {
 	if r.Matrix != nil {
 		m := *r.Matrix
 		m.Reached, m.Best, m.Control, m.Controls, m.ControlVerdicts, m.Ranking, m.Groups = nil, nil, nil, nil, nil, nil, nil
-		m.End, m.Contrasts = nil, slices.Clone(m.Contrasts)
+		m.End, m.Search, m.Contrasts = nil, nil, slices.Clone(m.Contrasts)
 		for i := range m.Contrasts {
 			m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = nil, nil
 		}

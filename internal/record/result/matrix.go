@@ -37,12 +37,15 @@ type Matrix struct {
 	// cells are sampled.
 	Steps []Step `json:"steps,omitempty"`
 
+	History [][]int `json:"history,omitempty"` // of bisect: the cells that each cell follows; the baseline and the last cell are the ends
+
 	Enough string `json:"enough,omitempty"`  // see End
 	FailOn string `json:"fail_on,omitempty"` // see End
 	End    *End   `json:"end,omitempty"`     // where a resumed run goes on to another one
 
 	// Derived from the samples.
 	Reached  *int           `json:"reached,omitempty"`  // of a search in order: index of the last cell up to which each step scales
+	Search   *Searched      `json:"search,omitempty"`   // of bisect
 	Best     *Best          `json:"best,omitempty"`     // of a run that looks for the best cell
 	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
 	Controls []Control      `json:"controls,omitempty"` // of all baselines, if there are several
@@ -104,6 +107,26 @@ type Control struct {
 	Baseline int                      `json:"baseline"` // index of the cell
 	Verdict  stats.Verdict            `json:"verdict"`
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"` // of the figures in addition to the deciding one, by column
+}
+
+// Searched is what a search has found. Cells are given by their indices.
+type Searched struct {
+	Stages  []stats.Stage  `json:"stages"`            // the last may be in progress
+	Left    []int          `json:"left"`              // the cells that may be the first that is worse, in order
+	Skipped map[int]string `json:"skipped,omitempty"` // why a cell could not be measured
+}
+
+// Named returns the cell that was found: the last comparison claims that it is worse than the one before it. false: there is none, or
+// skipped cells leave several.
+func (s *Searched) Named() (cell int, found bool) {
+	last := s.Stages[len(s.Stages)-1]
+	return last.Bad, s.Confirmed() && len(s.Left) == 1
+}
+
+// Confirmed reports whether the last comparison claims a difference.
+func (s *Searched) Confirmed() bool {
+	last := s.Stages[len(s.Stages)-1]
+	return last.Last && last.Goes == stats.Worse
 }
 
 // Best is what is known of the best cell of a run.
@@ -246,7 +269,7 @@ func (r *Run) Rank() []int {
 
 // Order describes the order of the samples. All rounds follow from the run's seed; the samples hold their places.
 type Order struct {
-	Design     string `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
+	Design     string `json:"design,omitempty"` // Pairs, Rows or Search; none: randomised complete blocks
 	Method     string `json:"method"`           // in words
 	BlockCells int    `json:"block_cells"`      // maximum number of cells that share one sample of the baseline
 	// First round, block by block; the number of cells stands for the control. None where all samples of a cell are
@@ -258,6 +281,8 @@ type Order struct {
 const (
 	Pairs = "pairs" // a fixed number of trials of each cell, each paired with one of the baseline; no control
 	Rows  = "rows"  // all samples of a cell, then all of the next: nothing can be judged
+	// Search is of bisect: randomised blocks of the cells that the samples before them ask for.
+	Search = "search"
 )
 
 // CommentColumn takes the place of the flag in a column that shows the comments of the groups.

@@ -219,6 +219,8 @@ func Verdicts(run *result.Run) []Statement {
 	switch {
 	case run.Matrix.Reached != nil:
 		statements, claims = []Statement{Steps(run)}, nil
+	case run.Matrix.Search != nil:
+		statements, claims = Search(run), nil
 	case len(claims) > 0 || statements == nil:
 		statements = append(statements, Judgements(claims, against)...)
 	}

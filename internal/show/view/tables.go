@@ -135,6 +135,8 @@ func (s Shape) Tables(run *result.Run) (tables []table.Table) {
 	case len(rows) == 1 && run.Matrix == nil:
 		tables = append(tables, s.figures(rows[0]))
 		tables = append(tables, partsOf(run, rows[0].Samples)...)
+	case run.Matrix != nil && run.Matrix.Search != nil:
+		tables = append(tables, searchTable(run))
 	default:
 		tables = append(tables, s.main(run, rows))
 		if run.Matrix != nil && len(run.Matrix.Groups) > 0 {

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -18,7 +19,28 @@ import (
 )
 
 // Experiment is `gorun exec`.
-var Experiment = experiment.Define(experiment.Definition[Cell]{
+var Experiment = Of(nil)
+
+// Revisions has the folders in which revisions of a program run.
+type Revisions interface {
+	// Dir returns that of a revision, which is built when it is asked for first.
+	Dir(ctx context.Context, revision string) (string, error)
+}
+
+// Of returns the experiment whose cells may be revisions; nil: they are not.
+func Of(revisions Revisions) experiment.Experiment {
+	d := definition
+	d.New = func() experiment.Flags[Cell] { return &flags{revisions: revisions} }
+	d.Open = func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
+		if s.PassThrough {
+			launch.PassOn()
+		}
+		return &sampler{Environment: s, cells: cells, revisions: revisions, dirs: map[string]string{}}, nil
+	}
+	return experiment.Define(d)
+}
+
+var definition = experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:         "exec",
 		Outlasting:   true,
@@ -57,19 +79,13 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Columns:    columns,
 		View:       &shown,
 	},
-	New: func() experiment.Flags[Cell] { return &flags{} },
-	Open: func(s experiment.Environment, cells []Cell) (experiment.Sampler[Cell], error) {
-		if s.PassThrough {
-			launch.PassOn()
-		}
-		return &sampler{Environment: s, cells: cells}, nil
-	},
-})
+}
 
 // Cell is a command and the setting in which it is started.
 type Cell struct {
-	Name string // in tables; "": the command's words
-	Argv []string
+	Revision string `json:",omitempty"` // in whose folder it runs; "": in gorun's
+	Name     string // in tables; "": the command's words
+	Argv     []string
 	Hooks
 	Input      string              // file that is the command's standard input; "": /dev/null, or gorun's own
 	Output     string              // where its output goes, by --output; "": the default

@@ -45,6 +45,9 @@ type flags struct {
 	input, output                     string
 	exits                             exits // that are not failures
 
+	revisions Revisions // nil: cells are none
+	revision  string
+
 	argv    []string
 	missing error // no command was given
 	hooks   Hooks
@@ -79,6 +82,10 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	f.serving.Register(set, "the server that the command uses")
+	if f.revisions != nil {
+		set.StringVar(&f.revision, "revision", "", "the `revision` of the command")
+		set.Lookup("revision").Hidden = true // a group of cells has it
+	}
 	set.Group("Command")
 	set.Rare("bind", "prepare", "preferred-node", "all", "command", "name", "shell", "setup", "conclude", "cleanup", "input", "ignore-failure", "device")
 	set.On("device", (*topology.Machine).CompleteDevices)
@@ -235,7 +242,7 @@ func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *de
 	lines := apply.Lines(p, nil)
 	return experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits,
+			Revision: f.revision, Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits,
 			Settings: p.Each(n), Copies: f.copies != "", Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request, Server: used,

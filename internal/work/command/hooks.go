@@ -56,6 +56,9 @@ func (s *sampler) Prepare(ctx context.Context) ([]result.Warning, error) {
 
 // Identify implements experiment.Identified: a --setup may make them.
 func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, []result.Warning, error) {
+	if s.revisions != nil {
+		return nil, nil, nil // a revision is what it is
+	}
 	if setsUp := slices.ContainsFunc(s.cells, func(c Cell) bool { return len(c.Setup) > 0 }); setsUp != prepared {
 		return nil, nil, nil
 	}
@@ -69,7 +72,12 @@ func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, [
 }
 
 // Before implements experiment.Surrounded.
-func (s *sampler) Before(ctx context.Context, c Cell) error {
+func (s *sampler) Before(ctx context.Context, c Cell) (err error) {
+	if c.Revision != "" {
+		if s.dirs[c.Revision], err = s.revisions.Dir(ctx, c.Revision); err != nil {
+			return err
+		}
+	}
 	return s.call(ctx, "prepare", c.Prepare, &s.preparedFor)
 }
 

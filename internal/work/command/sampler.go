@@ -25,8 +25,10 @@ const exitTimedOut = 124
 type sampler struct {
 	experiment.Environment
 	experiment.Variation
-	cells    []Cell
-	prepared bool // Prepare was called
+	cells     []Cell
+	revisions Revisions
+	dirs      map[string]string // by revision
+	prepared  bool              // Prepare was called
 	// The processes that --setup and the last --prepare left.
 	setUp, preparedFor launch.Left
 	lasting            launch.Lasting
@@ -116,7 +118,7 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 // fail; in a comparison, a command that failed or could not be started gives an invalid sample.
 func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample result.Sample, err error) {
 	g := launch.Group{
-		Self: s.Self.In(s.Environ), Gate: c.Copies, Together: len(c.Exits) == 0, Keep: printed.Kept, Timeout: c.Timeout,
+		Dir: s.dirs[c.Revision], Self: s.Self.In(s.Environ), Gate: c.Copies, Together: len(c.Exits) == 0, Keep: printed.Kept, Timeout: c.Timeout,
 		Migrations: c.Migrations, Padding: s.Padding,
 	}
 	if s.PassThrough {
@@ -125,7 +127,10 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 			g.Keep = 0 // the command writes directly to gorun's output
 		}
 	} else {
-		g.Lasting, g.InMemory = &s.lasting, c.Output != outputPipe
+		g.InMemory = c.Output != outputPipe
+		if c.Revision == "" { // else each has a directory of its own
+			g.Lasting = &s.lasting
+		}
 	}
 	files := opened{}
 	defer func() { files.close() }() // the files that are opened here

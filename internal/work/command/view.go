@@ -57,6 +57,9 @@ func answer(run *result.Run) []view.Statement {
 	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
 	}
+	if run.Matrix.Search != nil {
+		return view.Verdicts(run)
+	}
 	if steps, base, ok := steps(run); ok && run.Matrix.Reached != nil {
 		return found(run, steps, base)
 	} else if ok {

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"gorun/internal/run"
+	"gorun/internal/work/bisect"
+	"gorun/internal/work/command"
+)
+
+// newBisect is `gorun bisect`, a search in the history of a repository.
+func newBisect(e env) *cobra.Command {
+	source := &bisect.Source{}
+	x := command.Of(source)
+	c, set := run.NewSearch(e, x, source)
+	for _, flag := range []string{"name", "command", "copies", "placements", "dedicate", "all", "stat"} {
+		if f := set.Lookup(flag); f != nil { // what all cells share is no axis
+			f.Hidden = true
+		}
+	}
+	x.Name, x.Args = "bisect", "--good REVISION [--bad REVISION] [--build COMMAND] -- COMMAND [ARGS…]"
+	cmd := commandOf(e, x, set, c.Run)
+	cmd.Short = "Find the commit that made a command slower"
+	cmd.Long = "The two ends are compared, and then commits between them with both ends of what is left, in turns. The commit that is\n" +
+		"found is compared once more with its first parent, on samples of their own: only if it is worse there is it named.\n" +
+		"Exit code 0: a commit is named; 1: none is."
+	cmd.Example = "  gorun bisect --good v1.2 --build 'make -s' -- ./program input"
+	return cmd
+}

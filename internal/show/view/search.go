@@ -1,0 +1,132 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gorun/internal/record/result"
+	"gorun/internal/record/table"
+	"gorun/internal/stats"
+)
+
+// mostNamed is how many cells a sentence names; of more, the first and the last.
+const mostNamed = 6
+
+// Search says which cell a search found, or why it found none.
+func Search(run *result.Run) []Statement {
+	found := run.Matrix.Search
+	last := found.Stages[len(found.Stages)-1]
+	good, bad := run.Cells[last.Good].Name, run.Cells[last.Bad].Name
+	claim := fmt.Sprintf("%s, against %s", last.FromGood.Brief(), good)
+	left := make([]string, len(found.Left))
+	for i, cell := range found.Left {
+		left[i] = run.Cells[cell].Name
+	}
+	of := "one of these: " + Names(left)
+	switch n := len(left); {
+	case n == 1:
+		of = left[0]
+	case n > mostNamed:
+		of = fmt.Sprintf("one of %d, from %s to %s", n, left[0], left[n-1])
+	}
+	say := func(format string, args ...any) []Statement { return []Statement{{Text: fmt.Sprintf(format, args...)}} }
+	reason := found.Skipped[last.Good]
+	if _, skipped := found.Skipped[last.Bad]; skipped {
+		reason = found.Skipped[last.Bad]
+	}
+	_, named := found.Named()
+	switch {
+	case named:
+		return append(say("%s is the first that is worse: %s, the one before it", bad, claim),
+			say("The builds differ, by the code or by its layout in memory (gorun help bisect)")...)
+	case found.Confirmed():
+		return append(say("The first that is worse is %s", of),
+			say("%s is worse: %s; what lies between them could not be measured", bad, claim)...)
+	case last.Goes == stats.Skips && last.Middle == nil:
+		return say("Nothing is compared: %s", reason)
+	case last.Goes == stats.Skips:
+		return append(say("Undecided: the first that is worse is %s", of), say("An end can no longer be measured: %s", reason)...)
+	case last.Goes == stats.OnIt:
+		return say("The search is not over: the first that is worse is %s", of)
+	case last.Last:
+		return say("No commit is named: the search leads to %s, which is not shown to be worse: %s", of, claim)
+	case last.Middle != nil:
+		middle := run.Cells[*last.Middle].Name
+		return append(say("Undecided: the first that is worse is %s", of), say("%s is not shown to differ from %s, nor from %s", middle, good, bad)...)
+	case last.Goes == stats.NotWorse:
+		return say("%s is not worse, so that there is nothing to look for: %s", bad, claim)
+	}
+	return say("Can't tell whether %s is worse: %s", bad, claim)
+}
+
+// searchTable has the cells of a search in order. Those that were not tried share a row with their neighbours.
+func searchTable(run *result.Run) table.Table {
+	found := run.Matrix.Search
+	stages := map[int]stats.Stage{} // of each cell that was a middle, and the first one of the bad end
+	for _, stage := range slices.Backward(found.Stages) {
+		switch {
+		case stage.Middle != nil:
+			stages[*stage.Middle] = stage
+		case !stage.Last:
+			stages[stage.Bad] = stage
+		}
+	}
+	title, times := CellTimes(run)
+	about := slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Comment != "" })
+	t := table.Table{Name: "verdicts", Columns: []table.Column{{Title: "revision", Label: true}}}
+	if about {
+		t.Columns = append(t.Columns, table.Column{Title: "subject", Label: true})
+	}
+	t.Add(cmp.Or(title, "figure"), "found")
+	add := func(name, comment string, time table.Value, phrases ...table.Phrase) {
+		values := []table.Value{table.Text(name)}
+		if about {
+			values = append(values, table.Text(comment))
+		}
+		t.Rows = append(t.Rows, table.Row{Name: name, Values: append(values, time, table.Phrases(phrases))})
+	}
+	for i := 0; i < len(run.Cells); i++ {
+		cell := run.Cells[i]
+		stage, tried := stages[i]
+		why, skipped := found.Skipped[i]
+		switch {
+		case skipped:
+			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "skipped: " + why, Tone: table.Doubt})
+		case i == run.Matrix.Baseline:
+			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "the good end"})
+		case tried:
+			phrases := []table.Phrase{{
+				Text: fmt.Sprintf("against %s: %s", run.Cells[stage.Good].Name, stage.FromGood.Brief()), Tone: table.ToneOf(stage.FromGood.Kind),
+			}}
+			if v := stage.ToBad; v != nil {
+				phrases = append(phrases, table.Phrase{Text: fmt.Sprintf("%s against it: %s", run.Cells[stage.Bad].Name, v.Brief()), Tone: table.ToneOf(v.Kind)})
+			}
+			if stage.Between {
+				phrases = append(phrases, table.Phrase{Text: "it lies between them: the larger difference was followed", Tone: table.Faint})
+			}
+			add(cell.Name, cell.Comment, times[i], phrases...)
+		case i < run.Matrix.Baseline && cell.Summary == nil: // it precedes the good end
+		case cell.Summary != nil:
+			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "the one before the last that was tried"})
+		default:
+			first := i
+			for i+1 < len(run.Cells) && untried(run, stages, i+1) {
+				i++
+			}
+			name, comment := cell.Name, cell.Comment
+			if n := i - first + 1; n > 1 {
+				name, comment = fmt.Sprintf("%s and %d more", cell.Name, n-1), ""
+			}
+			add(name, comment, nil, table.Phrase{Text: "not tried", Tone: table.Faint})
+		}
+	}
+	return t
+}
+
+// untried reports whether a cell was in no stage of a search.
+func untried(run *result.Run, stages map[int]stats.Stage, cell int) bool {
+	_, tried := stages[cell]
+	_, skipped := run.Matrix.Search.Skipped[cell]
+	return !tried && !skipped && run.Cells[cell].Summary == nil && cell != run.Matrix.Baseline
+}

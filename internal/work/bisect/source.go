@@ -1,0 +1,200 @@
+// Package bisect finds the revisions of `gorun bisect`, and builds them in worktrees of their own.
+package bisect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gorun/internal/base/hint"
+	"gorun/internal/experiment"
+	"gorun/internal/guard/checkout"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
+)
+
+// Source finds the revisions between a good and a bad one.
+type Source struct {
+	good, bad, build string
+	allParents       bool
+
+	folder *checkout.Folder
+	built  map[string]built // by commit
+}
+
+// built is the folder in which the command of a revision runs, or why there is none.
+type built struct {
+	dir string
+	err error
+}
+
+// Register implements experiment.Source.
+func (s *Source) Register(set *experiment.FlagSet) {
+	set.StringVar(&s.good, "good", "", "the `revision` that is not worse")
+	set.StringVar(&s.bad, "bad", "HEAD", "the `revision` that is worse")
+	set.StringVar(&s.build, "build", "", "build each revision that is tried by this `command`, by sh -c in its own worktree")
+	set.BoolVar(&s.allParents, "all-parents", false, "look into merged branches too, not only along the first parents")
+	set.WordsOrFiles("good", checkout.Revisions)
+	set.WordsOrFiles("bad", checkout.Revisions)
+	set.Group("Revisions")
+}
+
+// Open implements experiment.Source.
+func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.Found, err error) {
+	s.folder, s.built = checkout.In(o.Self, o.Environ), map[string]built{}
+	if f.Args = o.Args; s.good == "" {
+		return f, hint.Usage(hint.With(errors.New("--good was not given"), "name a revision that is not worse: --good v1.2"))
+	}
+	if len(o.Args) == 0 && len(o.Values("command")) == 0 {
+		return f, hint.Usage(hint.With(errors.New("no command was given"), "gorun bisect --good REVISION -- COMMAND"))
+	}
+	good, err := s.commit(ctx, "good", s.good)
+	if err != nil {
+		return f, err
+	}
+	bad, err := s.commit(ctx, "bad", s.bad)
+	if err != nil {
+		return f, err
+	}
+	if good == bad {
+		return f, hint.Usagef("--good %s and --bad %s are the same commit", s.good, s.bad)
+	}
+	revisions, err := s.history(ctx, good, bad)
+	if err != nil {
+		return f, err
+	}
+	at := map[string]int{}
+	for i, r := range revisions {
+		at[r.commit] = i
+		parents := []int{}
+		for _, parent := range r.parents {
+			parents = append(parents, at[parent])
+		}
+		f.History = append(f.History, parents)
+		f.Groups = append(f.Groups, matrix.Group{
+			Name: short(r.commit), Comment: r.subject, Axes: []matrix.Axis{{Flag: revisionFlag, Values: []string{r.commit}}},
+		})
+	}
+	f.Baseline = matrix.Conditions{revisionFlag: good}
+	f.FirstColumns = []result.FlagColumn{{Title: revisionFlag, Flag: revisionFlag, Style: result.FlagStyles[0]}}
+	if o.Dry {
+		return f, nil
+	}
+	return f, s.folder.Make(ctx, os.TempDir(), "gorun-bisect", true)
+}
+
+// revisionFlag is that of a cell (see package command).
+const revisionFlag = "revision"
+
+// commit returns the commit that a flag names.
+func (s *Source) commit(ctx context.Context, flag, text string) (string, error) {
+	commit, err := s.folder.Find(ctx, text)
+	if err == nil && commit == "" {
+		err = hint.Usage(hint.Flag(flag, text, s.folder.Unknown(ctx, flag, "it is not a revision of git")))
+	}
+	return commit, err
+}
+
+// revision is a commit of the history.
+type revision struct {
+	commit, subject string
+	parents         []string // that are in the history
+}
+
+// history returns the good commit and those that follow it up to the bad one, each after its parents.
+func (s *Source) history(ctx context.Context, good, bad string) ([]revision, error) {
+	args := []string{"-c", "log.showSignature=false", "log", "--no-color", "--topo-order", "--reverse", "--format=%H%x09%P%x09%s"}
+	if !s.allParents {
+		args = append(args, "--first-parent")
+	}
+	listed, err := s.folder.Git(ctx, append(args, good+".."+bad, "--")...)
+	if err != nil {
+		return nil, err
+	}
+	first, err := s.folder.Git(ctx, "-c", "log.showSignature=false", "log", "--no-color", "-1", "--format=%s", good, "--")
+	if err != nil {
+		return nil, err
+	}
+	revisions, known := []revision{{commit: good, subject: first}}, map[string]bool{good: true}
+	follows := false
+	for line := range strings.Lines(listed) {
+		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
+		r := revision{commit: fields[0], subject: fields[2], parents: strings.Fields(fields[1])}
+		if !s.allParents {
+			r.parents = r.parents[:min(1, len(r.parents))]
+		}
+		follows = follows || slices.Contains(r.parents, good)
+		revisions, known[r.commit] = append(revisions, r), true
+	}
+	if !follows {
+		return nil, s.apart()
+	}
+	return s.before(revisions, known), nil
+}
+
+// before puts before the good commit what the others follow and is not between the ends: the good commit follows it too. A merged branch
+// may have begun there.
+func (s *Source) before(revisions []revision, known map[string]bool) []revision {
+	var older []revision
+	for _, r := range revisions[1:] {
+		for _, parent := range r.parents {
+			if !known[parent] {
+				older, known[parent] = append(older, revision{commit: parent}), true
+			}
+		}
+	}
+	for _, r := range older {
+		revisions[0].parents = append(revisions[0].parents, r.commit)
+	}
+	return append(older, revisions...)
+}
+
+// apart returns the error of ends of which the bad one does not follow the good one.
+func (s *Source) apart() error {
+	if s.allParents {
+		return hint.Usage(hint.Flag("good", s.good, hint.With(fmt.Errorf("%s does not follow it", s.bad),
+			"give a revision that is an ancestor of it: git merge-base "+s.good+" "+s.bad)))
+	}
+	return hint.Usage(hint.Flag("good", s.good, hint.With(fmt.Errorf("%s does not follow it by first parents", s.bad),
+		"git log --first-parent --oneline lists them; --all-parents looks into merged branches")))
+}
+
+// Close implements experiment.Source: it removes the worktrees.
+func (s *Source) Close() error {
+	if s.folder == nil {
+		return nil
+	}
+	return s.folder.Remove()
+}
+
+// Dir implements command.Revisions.
+func (s *Source) Dir(ctx context.Context, revision string) (string, error) {
+	of, made := s.built[revision]
+	if !made {
+		of.dir, of.err = s.make(ctx, revision)
+		if ctx.Err() == nil {
+			s.built[revision] = of
+		}
+	}
+	return of.dir, of.err
+}
+
+// make builds a revision in a worktree. The folders of all have names of the same length, which programs may be sensitive to.
+func (s *Source) make(ctx context.Context, revision string) (string, error) {
+	name := short(revision)
+	tree, err := s.folder.Add(ctx, revision, filepath.Join(s.folder.Path, fmt.Sprintf("%04d", len(s.built))))
+	if err != nil || s.build == "" {
+		return tree.Dir, err
+	}
+	if err := s.folder.Shell(ctx, checkout.Place{Dir: tree.Dir}, s.build); err != nil {
+		return "", fmt.Errorf("%s does not build: %w", name, err)
+	}
+	return tree.Dir, nil
+}
+
+// short returns the name of a commit in tables.
+func short(commit string) string { return commit[:12] }
