@@ -13,7 +13,7 @@ func newBisect(e env) *cobra.Command {
 	source := &bisect.Source{}
 	x := command.Of(source)
 	c, set := run.NewSearch(e, x, source)
-	for _, flag := range []string{"name", "command", "copies", "placements", "dedicate", "all", "stat"} {
+	for _, flag := range []string{"name", "command", "copies", "dedicate", "all", "bind", "restore", "stat"} {
 		if f := set.Lookup(flag); f != nil { // what all cells share is no axis
 			f.Hidden = true
 		}
@@ -21,9 +21,10 @@ func newBisect(e env) *cobra.Command {
 	x.Name, x.Args = "bisect", "--good REVISION [--bad REVISION] [--build COMMAND] -- COMMAND [ARGS…]"
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.Short = "Find the commit that made a command slower"
-	cmd.Long = "The two ends are compared, and then commits between them with both ends of what is left, in turns. The commit that is\n" +
-		"found is compared once more with its first parent, on samples of their own: only if it is worse there is it named.\n" +
-		"Exit code 0: a commit is named; 1: none is."
-	cmd.Example = "  gorun bisect --good v1.2 --build 'make -s' -- ./program input"
+	cmd.Long = "The two ends are compared, and then commits in the middle with both ends of what is left. The commit that is found is\n" +
+		"compared once more with its first parent, on new samples, and named if it is worse. Each revision is built in a temporary\n" +
+		"folder; your work tree stays as it is. Exit code 0: a commit is named; 1: none is."
+	cmd.Example = "  gorun bisect --good v1.2 --build 'make -s' -- ./program input\n" +
+		"  gorun bisect --good HEAD~50 --metric 'per second: *([0-9.]+)' --better higher --out search.jsonl -- ./server-test.sh"
 	return cmd
 }

@@ -158,6 +158,21 @@ var module = []txtar.File{
 	{Name: "internal/stats/x_test.go", Data: []byte("package stats\n\nimport \"testing\"\n\nfunc BenchmarkMedian(b *testing.B) {\n\tfor b.Loop() {\n\t}\n}\n")},
 }
 
+// slowed makes a repository of which the second commit makes a program slower.
+const slowed = `exec git init -q
+exec git add Makefile program.sh
+exec git -c user.name=a -c user.email=a@example.com commit -q -m fast
+exec git tag v1.2
+exec sh -c 'echo sleep 0.05 >>program.sh'
+exec git -c user.name=a -c user.email=a@example.com commit -q -a -m slow
+`
+
+// program is what that repository has.
+var program = []txtar.File{
+	{Name: "Makefile", Data: []byte("program:\n\tcp program.sh program && chmod 755 program\n")},
+	{Name: "program.sh", Data: []byte("#!/bin/sh\n")},
+}
+
 // scriptOf returns a script of commands, with a recorded run for each journal that they read and do not write.
 func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 	script := txtar.Archive{
@@ -169,9 +184,16 @@ func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 			{Name: "client", Data: []byte("#!/bin/sh\nwhile echo requests per second: 12; do sleep 0.01; done\n")},
 		},
 	}
-	if slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, "gorun bench ") }) {
+	has := func(beginning string) bool {
+		return slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, beginning) })
+	}
+	switch {
+	case has("gorun bench "):
 		script.Comment = append(script.Comment, commit...)
 		script.Files = append(script.Files, module...)
+	case has("gorun bisect "):
+		script.Comment = append(script.Comment, slowed...)
+		script.Files = append(script.Files, program...)
 	}
 	for _, command := range commands {
 		script.Comment = fmt.Appendf(script.Comment, "exec sh -c '%s'\n", strings.ReplaceAll(command, "'", "''"))

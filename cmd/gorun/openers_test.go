@@ -36,7 +36,7 @@ var mayOpen = map[string]string{
 	"internal/place/subject/switch.go":    "the kernel's",
 	"internal/work/fleet/read.go":         "visits",
 	"internal/work/fleet/visit.go":        "a new file; its folder",
-	"internal/work/gobench/base.go":       "a new file in a folder of gorun's own",
+	"internal/guard/checkout/checkout.go": "a new file in a folder of gorun's own",
 }
 
 // openers are the functions that open a file by its name.

@@ -89,7 +89,9 @@ func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 		c.axes = append(c.axes, a)
 		added := set.VarPF(a, f.Name, "", f.Usage)
 		added.DefValue, added.NoOptDefVal, added.Annotations, added.Hidden = f.DefValue, f.NoOptDefVal, f.Annotations, f.Hidden
-		set.OwnedBy(c.x.Name, f.Name)
+		if !c.searches { // which takes one value, as exec does
+			set.OwnedBy(c.x.Name, f.Name)
+		}
 	}
 	var names []string
 	var values []experiment.Completion

@@ -9,6 +9,7 @@ import (
 	"gorun/internal/base/shell"
 	"gorun/internal/judge/matrix"
 	"gorun/internal/record/result"
+	"gorun/internal/stats"
 )
 
 // outcome returns the error of a run whose result was shown; status is that of the user's command.
@@ -40,12 +41,17 @@ func (d *driver) outcome(status error) error {
 	return nil
 }
 
-// searched returns the error of a search that names no cell.
+// searched returns the error of a search that names no cell. Where the bad end is not worse, that is known.
 func (d *driver) searched() error {
-	if _, found := d.session.run.Matrix.Search.Named(); found {
+	search := d.session.run.Matrix.Search
+	if _, found := search.Named(); found {
 		return nil
 	}
-	return d.undecided(errors.New("no commit is named"))
+	err := errors.New("no commit is named")
+	if first := search.Stages[0]; first.Goes == stats.NotWorse {
+		return err
+	}
+	return d.undecided(err)
 }
 
 // undecided gives the error of a run without a result the exit code that was asked for.

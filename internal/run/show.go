@@ -55,7 +55,9 @@ func (c *command) show(ctx context.Context, p plan) (err error) {
 				return err
 			}
 		}
-		shown.Estimate = estimate(run.Matrix, least, seconds)
+		if !c.searches { // how many cells it tries is not known
+			shown.Estimate = estimate(run.Matrix, least, seconds)
+		}
 		if p.addTo != nil {
 			p.addTo(shown)
 		}

@@ -96,6 +96,9 @@ func planCells(plan *result.Plan) table.Table {
 	if len(pairs) > 0 {
 		t.Notes = []string{"Compared with another cell, in addition to the baseline: " + strings.Join(pairs, ", ")}
 	}
+	if plan.Order.Design == result.Search {
+		t.Notes = append(t.Notes, "A few of them are tried: the two ends first. Which follow depends on the samples; each stage of the search ends when it is decided.")
+	}
 	return t
 }
 

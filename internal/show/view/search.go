@@ -102,13 +102,18 @@ func searchTable(run *result.Run) table.Table {
 			if v := stage.ToBad; v != nil {
 				phrases = append(phrases, table.Phrase{Text: fmt.Sprintf("%s against it: %s", run.Cells[stage.Bad].Name, v.Brief()), Tone: table.ToneOf(v.Kind)})
 			}
+			if last := found.Stages[len(found.Stages)-1]; last.Last && last.Bad == i {
+				phrases = append(phrases, table.Phrase{
+					Text: fmt.Sprintf("in the end, against %s: %s", run.Cells[last.Good].Name, last.FromGood.Brief()), Tone: table.ToneOf(last.FromGood.Kind),
+				})
+			}
 			if stage.Between {
 				phrases = append(phrases, table.Phrase{Text: "it lies between them: the larger difference was followed", Tone: table.Faint})
 			}
 			add(cell.Name, cell.Comment, times[i], phrases...)
 		case i < run.Matrix.Baseline && cell.Summary == nil: // it precedes the good end
 		case cell.Summary != nil:
-			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "the one before the last that was tried"})
+			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "the one before " + run.Cells[found.Stages[len(found.Stages)-1].Bad].Name})
 		default:
 			first := i
 			for i+1 < len(run.Cells) && untried(run, stages, i+1) {

@@ -105,52 +105,52 @@ type revision struct {
 	parents         []string // that are in the history
 }
 
-// history returns the good commit and those that follow it up to the bad one, each after its parents.
+// history returns the good commit and those that follow it up to the bad one, each after its parents. What the others follow and is not
+// between the ends stands before the good commit, which follows it too: a merged branch may have begun there.
 func (s *Source) history(ctx context.Context, good, bad string) ([]revision, error) {
-	args := []string{"-c", "log.showSignature=false", "log", "--no-color", "--topo-order", "--reverse", "--format=%H%x09%P%x09%s"}
+	args := []string{"--topo-order", "--reverse"}
 	if !s.allParents {
 		args = append(args, "--first-parent")
 	}
-	listed, err := s.folder.Git(ctx, append(args, good+".."+bad, "--")...)
+	between, err := s.log(ctx, append(args, good+".."+bad)...)
 	if err != nil {
 		return nil, err
 	}
-	first, err := s.folder.Git(ctx, "-c", "log.showSignature=false", "log", "--no-color", "-1", "--format=%s", good, "--")
-	if err != nil {
-		return nil, err
-	}
-	revisions, known := []revision{{commit: good, subject: first}}, map[string]bool{good: true}
-	follows := false
-	for line := range strings.Lines(listed) {
-		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
-		r := revision{commit: fields[0], subject: fields[2], parents: strings.Fields(fields[1])}
-		if !s.allParents {
-			r.parents = r.parents[:min(1, len(r.parents))]
+	known, older := map[string]bool{good: true}, []string{}
+	for i, r := range between {
+		if known[r.commit] = true; !s.allParents {
+			between[i].parents = r.parents[:min(1, len(r.parents))]
 		}
-		follows = follows || slices.Contains(r.parents, good)
-		revisions, known[r.commit] = append(revisions, r), true
 	}
-	if !follows {
+	if !slices.ContainsFunc(between, func(r revision) bool { return slices.Contains(r.parents, good) }) {
 		return nil, s.apart()
 	}
-	return s.before(revisions, known), nil
-}
-
-// before puts before the good commit what the others follow and is not between the ends: the good commit follows it too. A merged branch
-// may have begun there.
-func (s *Source) before(revisions []revision, known map[string]bool) []revision {
-	var older []revision
-	for _, r := range revisions[1:] {
+	for _, r := range between {
 		for _, parent := range r.parents {
 			if !known[parent] {
-				older, known[parent] = append(older, revision{commit: parent}), true
+				older, known[parent] = append(older, parent), true
 			}
 		}
 	}
-	for _, r := range older {
-		revisions[0].parents = append(revisions[0].parents, r.commit)
+	revisions, err := s.log(ctx, append(append([]string{"--no-walk=unsorted"}, older...), good)...)
+	if err != nil {
+		return nil, err
 	}
-	return append(older, revisions...)
+	for i := range revisions {
+		revisions[i].parents = nil
+	}
+	revisions[len(revisions)-1].parents = older
+	return append(revisions, between...), nil
+}
+
+// log returns the commits that git log lists.
+func (s *Source) log(ctx context.Context, args ...string) (revisions []revision, err error) {
+	listed, err := s.folder.Git(ctx, slices.Concat([]string{"-c", "log.showSignature=false", "log", "--no-color", "--format=%H%x09%P%x09%s"}, args, []string{"--"})...)
+	for line := range strings.Lines(listed) {
+		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
+		revisions = append(revisions, revision{commit: fields[0], parents: strings.Fields(fields[1]), subject: fields[2]})
+	}
+	return revisions, err
 }
 
 // apart returns the error of ends of which the bad one does not follow the good one.
