@@ -20,6 +20,7 @@ import (
 // Source finds the revisions between a good and a bad one.
 type Source struct {
 	good, bad, build string
+	bench, pkg       string
 	allParents       bool
 
 	folder *checkout.Folder
@@ -37,6 +38,7 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.good, "good", "", "the `revision` that is not worse")
 	set.StringVar(&s.bad, "bad", "HEAD", "the `revision` that is worse")
 	set.StringVar(&s.build, "build", "", "build each revision that is tried by this `command`, by sh -c in its own worktree")
+	set.StringVar(&s.bench, "bench", "", "compare this Go benchmark of PACKAGE by ns/op: a `regex`, as -bench of go test; of several,\nthe last")
 	set.BoolVar(&s.allParents, "all-parents", false, "look into merged branches too, not only along the first parents")
 	set.WordsOrFiles("good", checkout.Revisions)
 	set.WordsOrFiles("bad", checkout.Revisions)
@@ -46,10 +48,17 @@ func (s *Source) Register(set *experiment.FlagSet) {
 // Open implements experiment.Source.
 func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.Found, err error) {
 	s.folder, s.built = checkout.In(o.Self, o.Environ), map[string]built{}
-	if f.Args = o.Args; s.good == "" {
+	switch f.Args = o.Args; {
+	case s.good == "":
 		return f, hint.Usage(hint.With(errors.New("--good was not given"), "name a revision that is not worse: --good v1.2"))
-	}
-	if len(o.Args) == 0 && len(o.Values("command")) == 0 {
+	case s.bench != "" && (s.build != "" || len(o.Values("metric")) > 0):
+		return f, hint.Usagef("--bench builds a test binary and compares ns/op: it excludes --build and --metric")
+	case s.bench != "" && len(o.Args) > 1:
+		return f, hint.Usage(hint.Flag("bench", s.bench, hint.With(errors.New("one package is compared"), "give flags before the package")))
+	case s.bench != "":
+		s.pkg, f.Args = append(o.Args, ".")[0], benchmark(s.bench)
+		f.Has = []string{"metric", "better"}
+	case len(o.Args) == 0:
 		return f, hint.Usage(hint.With(errors.New("no command was given"), "gorun bisect --good REVISION -- COMMAND"))
 	}
 	good, err := s.commit(ctx, "good", s.good)
@@ -75,9 +84,11 @@ func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.F
 			parents = append(parents, at[parent])
 		}
 		f.History = append(f.History, parents)
-		f.Groups = append(f.Groups, matrix.Group{
-			Name: short(r.commit), Comment: r.subject, Axes: []matrix.Axis{{Flag: revisionFlag, Values: []string{r.commit}}},
-		})
+		axes := []matrix.Axis{{Flag: revisionFlag, Values: []string{r.commit}}}
+		if s.bench != "" {
+			axes = append(axes, matrix.Axis{Flag: "metric", Values: []string{nsPerOp}}, matrix.Axis{Flag: "better", Values: []string{"lower"}})
+		}
+		f.Groups = append(f.Groups, matrix.Group{Name: short(r.commit), Comment: r.subject, Axes: axes})
 	}
 	f.Baseline = matrix.Conditions{revisionFlag: good}
 	f.FirstColumns = []result.FlagColumn{{Title: revisionFlag, Flag: revisionFlag, Style: result.FlagStyles[0]}}
@@ -183,17 +194,43 @@ func (s *Source) Dir(ctx context.Context, revision string) (string, error) {
 	return of.dir, of.err
 }
 
+// testBinary is the program of --bench, in the folder of its package, so that it finds its files.
+const testBinary = "./gorun-bisect.test"
+
+// nsPerOp finds the figure of --bench in what a test binary prints.
+const nsPerOp = `(?P<time>[0-9.]+ ns)/op`
+
+// benchmark returns the command that runs one for 100 ms or a little longer.
+func benchmark(regex string) []string {
+	return []string{testBinary, "-test.run=^$", "-test.bench=" + regex, "-test.benchtime=100ms", "-test.timeout=0"}
+}
+
+// buildTest builds the test binary of the package in a worktree, and returns the folder of the package.
+func (s *Source) buildTest(ctx context.Context, tree checkout.Tree) (string, error) {
+	in := checkout.Place{Dir: tree.Dir}
+	dir, err := s.folder.Line(ctx, in, "go", "list", "-f", "{{.Dir}}", s.pkg)
+	if err == nil {
+		_, err = s.folder.Line(ctx, in, "go", "test", "-c", "-o", filepath.Join(dir, testBinary), s.pkg)
+	}
+	return dir, err
+}
+
 // make builds a revision in a worktree. The folders of all have names of the same length, which programs may be sensitive to.
 func (s *Source) make(ctx context.Context, revision string) (string, error) {
-	name := short(revision)
 	tree, err := s.folder.Add(ctx, revision, filepath.Join(s.folder.Path, fmt.Sprintf("%04d", len(s.built))))
-	if err != nil || s.build == "" {
-		return tree.Dir, err
+	dir := tree.Dir
+	switch {
+	case err != nil:
+		return "", err
+	case s.bench != "":
+		dir, err = s.buildTest(ctx, tree)
+	case s.build != "":
+		err = s.folder.Shell(ctx, checkout.Place{Dir: dir}, s.build)
 	}
-	if err := s.folder.Shell(ctx, checkout.Place{Dir: tree.Dir}, s.build); err != nil {
-		return "", fmt.Errorf("%s does not build: %w", name, err)
+	if err != nil {
+		return "", fmt.Errorf("%s does not build: %w", short(revision), err)
 	}
-	return tree.Dir, nil
+	return dir, nil
 }
 
 // short returns the name of a commit in tables.
