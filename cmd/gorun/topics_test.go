@@ -35,7 +35,7 @@ func TestTopics(t *testing.T) {
 			assert.True(t, strings.HasPrefix(o.stdout, described), name)
 			assert.True(t, strings.HasSuffix(o.stdout, "\n\n"+shown), name)
 			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-				if experiment.IsRare(f) && (experiment.OwnerOf(f) == "" || experiment.OwnerOf(f) == name) {
+				if !f.Hidden && experiment.IsRare(f) && (experiment.OwnerOf(f) == "" || experiment.OwnerOf(f) == name) {
 					assert.Contains(t, help, "  --"+f.Name, name)
 					assert.Regexp(t, "\n *--"+f.Name+" |, --"+f.Name+" ", o.stdout, name)
 				}
