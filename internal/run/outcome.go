@@ -48,7 +48,7 @@ func (d *driver) searched() error {
 		return nil
 	}
 	err := errors.New("no commit is named")
-	if first := search.Stages[0]; first.Goes == stats.NotWorse {
+	if last := search.Stages[len(search.Stages)-1]; last.Goes == stats.NotWorse && !last.Last {
 		return err
 	}
 	return d.undecided(err)

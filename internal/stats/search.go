@@ -46,6 +46,7 @@ const (
 	NotWorse  Goes = "not-worse" // without a middle: the bad end is better, or there is no difference larger than the margin
 	Undecided Goes = "undecided" // the budget of the stage ended before a claim
 	Skips     Goes = "skips"     // a change could not be measured
+	Again     Goes = "again"     // the good end differs from its duplicate: the stage is repeated once, on new samples
 )
 
 // stageCells are the names of the cells of a stage in its design: the good end is the baseline.
@@ -216,6 +217,8 @@ func (s *Search) end() error {
 	case Later:
 		s.good = *stage.Middle
 		s.leave(s.before(s.good))
+	case Again:
+		return s.begin(Stage{Good: stage.Good, Middle: stage.Middle, Bad: stage.Bad})
 	case Worse:
 		if stage.Last {
 			s.judge = nil
@@ -234,6 +237,8 @@ func (s *Search) settled() *Stage {
 	*stage = s.Standing()
 	worse := stage.FromGood.Kind == Slower
 	switch {
+	case s.judge.unsound() && !stage.Last && !s.repeated():
+		stage.Goes = Again
 	case stage.Middle == nil && worse:
 		stage.Goes = Worse
 	case stage.Middle == nil && (stage.FromGood.Kind == Same || stage.FromGood.Kind == Faster):
@@ -254,6 +259,9 @@ func (s *Search) settled() *Stage {
 	}
 	return stage
 }
+
+// repeated reports whether the stage in progress repeats the one before it.
+func (s *Search) repeated() bool { return len(s.stages) > 1 && s.stages[len(s.stages)-2].Goes == Again }
 
 // Standing returns the stage in progress with its verdicts as they are now.
 func (s *Search) Standing() Stage {

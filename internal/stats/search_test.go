@@ -216,6 +216,34 @@ func TestSearchSkips(t *testing.T) {
 	assert.True(t, s.Done(), "without an end there is no search")
 }
 
+// A stage in which the good end differs from its duplicate is repeated once; the last one is not, since it bounds the error.
+func TestSearchRepeats(t *testing.T) {
+	disturbed := func(s *Search, stages int) {
+		for !s.Done() && len(s.Stages()) == stages {
+			var seconds []float64
+			for _, of := range s.Next() {
+				seconds = append(seconds, map[bool]float64{true: 1.5, false: 1}[of < 0])
+			}
+			require.NoError(t, s.Add(seconds))
+		}
+	}
+	times := []float64{1, 1, 2}
+	s := newSearch(t, straight(3), 0, 2)
+	disturbed(s, 1)
+	assert.Equal(t, Worse, stage(t, s, times).Goes)
+	disturbed(s, 3)
+	assert.Equal(t, Later, stage(t, s, times).Goes)
+	disturbed(s, 5)
+	assert.True(t, s.Done())
+	assert.Equal(t, []Goes{Again, Worse, Again, Later, Undecided}, goes(s))
+
+	s = newSearch(t, straight(3), 0, 2)
+	disturbed(s, 1)
+	disturbed(s, 2)
+	assert.True(t, s.Done())
+	assert.Equal(t, []Goes{Again, Undecided}, goes(s))
+}
+
 // In a history with merges, a change that is not worse leaves out what it follows, and no more.
 func TestSearchMerges(t *testing.T) {
 	// 0 is followed by 1, 2, 3 and by 4, 5, 6 on a branch; 7 merges them.

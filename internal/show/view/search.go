@@ -63,8 +63,8 @@ func Search(run *result.Run) []Statement {
 // searchTable has the cells of a search in order. Those that were not tried share a row with their neighbours.
 func searchTable(run *result.Run) table.Table {
 	found := run.Matrix.Search
-	stages := map[int]stats.Stage{} // of each cell that was a middle, and the first one of the bad end
-	for _, stage := range slices.Backward(found.Stages) {
+	stages := map[int]stats.Stage{} // the last of each cell that was a middle, and that of the two ends
+	for _, stage := range found.Stages {
 		switch {
 		case stage.Middle != nil:
 			stages[*stage.Middle] = stage
