@@ -43,7 +43,10 @@ func (p Plan) Page(bool) view.Page {
 // planOptions has the options, and what follows from them.
 func (v Views) planOptions(plan *result.Plan) table.Table {
 	name, ran := plan.Experiment, "nothing"
-	if len(plan.Order.First) > 0 && !v.Of(name).Own { // not one experiment with several cells
+	switch {
+	case plan.Order.Design == result.Search:
+		name = "bisect"
+	case len(plan.Order.First) > 0 && !v.Of(name).Own: // not one experiment with several cells
 		name = "matrix " + name
 	}
 	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
@@ -71,12 +74,28 @@ func (v Views) planOptions(plan *result.Plan) table.Table {
 		line("seed", strconv.FormatUint(*plan.Seed, 10))
 	}
 	line("CPU", plan.Chosen)
+	if plan.Order.Design == result.Search {
+		words := plan.Cells[plan.Baseline].Command
+		line("command", shell.Join(words[slices.Index(words, "--")+1:]))
+	}
 	return t
 }
 
 // planCells lists the cells and their commands. A command is never broken: it is there to be copied.
 func planCells(plan *result.Plan) table.Table {
 	t := table.Table{Whole: true}
+	if plan.Order.Design == result.Search {
+		t.Add("revision", "subject")
+		for i, cell := range plan.Cells {
+			name := cell.Name
+			if i == plan.Baseline {
+				name += " (good)"
+			}
+			t.AddRow(table.Text(name), table.Text(cell.Comment))
+		}
+		t.Notes = []string{"The good one and the last are compared first, then a few in the middle: the samples decide which."}
+		return t
+	}
 	t.Add("cell", "name", "command")
 	for i, cell := range plan.Cells {
 		name := cell.Name
@@ -95,9 +114,6 @@ func planCells(plan *result.Plan) table.Table {
 	}
 	if len(pairs) > 0 {
 		t.Notes = []string{"Compared with another cell, in addition to the baseline: " + strings.Join(pairs, ", ")}
-	}
-	if plan.Order.Design == result.Search {
-		t.Notes = append(t.Notes, "A few of them are tried: the two ends first. Which follow depends on the samples; each stage of the search ends when it is decided.")
 	}
 	return t
 }

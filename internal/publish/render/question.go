@@ -17,15 +17,17 @@ const (
 	others     = "other flags"
 )
 
-// Question returns what the run answers: which of several commands or revisions is better, how the flags in which its cells differ
-// affect what was run, or the question of its experiment.
+// Question returns what the run answers: which of several commands or revisions is better, which revision made something worse, how the
+// flags in which its cells differ affect what was run, or the question of its experiment.
 func (v Views) Question(run *result.Run) string {
 	flags := variedFlags(run)
-	decided, best, worse := "time", "fastest", "slower"
+	decided, best, worse, made := "time", "fastest", "slower", "slower"
 	if run.Matrix != nil && run.Matrix.Compared == result.MetricColumn {
-		decided, best, worse = run.MetricName(), "best", "better"
+		decided, best, worse, made = run.MetricName(), "best", "better", "worse"
 	}
 	switch names := rivals(run, flags); {
+	case run.Matrix != nil && run.Matrix.History != nil:
+		return fmt.Sprintf("Which commit made %s %s?", v.Subject(run), made)
 	case len(names) > 2:
 		return fmt.Sprintf("Which of these %d is the %s: %s?", len(names), best, view.Names(names))
 	case len(names) == 2:

@@ -101,8 +101,12 @@ func options(run *result.Run) table.Table {
 	return t
 }
 
-// commands returns the command that repeats one sample of each cell, and the ways to have its setting.
+// commands returns the command that repeats one sample of each cell, and the ways to have its setting. Those of a search differ only in
+// their revisions.
 func commands(run *result.Run) table.Table {
+	if run.Matrix != nil && run.Matrix.History != nil {
+		return table.Table{}
+	}
 	titles := view.CellTitles(run)
 	var cells []int
 	for i := range run.Cells {

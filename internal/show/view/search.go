@@ -4,32 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"gorun/internal/base/units"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
 	"gorun/internal/stats"
 )
-
-// mostNamed is how many cells a sentence names; of more, the first and the last.
-const mostNamed = 6
 
 // Search says which cell a search found, or why it found none.
 func Search(run *result.Run) []Statement {
 	found := run.Matrix.Search
 	last := found.Stages[len(found.Stages)-1]
 	good, bad := run.Cells[last.Good].Name, run.Cells[last.Bad].Name
-	claim := fmt.Sprintf("%s, against %s", last.FromGood.Brief(), good)
-	left := make([]string, len(found.Left))
-	for i, cell := range found.Left {
-		left[i] = run.Cells[cell].Name
-	}
-	of := "one of these: " + Names(left)
-	switch n := len(left); {
-	case n == 1:
-		of = left[0]
-	case n > mostNamed:
-		of = fmt.Sprintf("one of %d, from %s to %s", n, left[0], left[n-1])
-	}
+	claim := fmt.Sprintf("%s against %s", last.FromGood.Brief(), good)
 	say := func(format string, args ...any) []Statement { return []Statement{{Text: fmt.Sprintf(format, args...)}} }
 	reason := found.Skipped[last.Good]
 	if _, skipped := found.Skipped[last.Bad]; skipped {
@@ -38,26 +26,61 @@ func Search(run *result.Run) []Statement {
 	_, named := found.Named()
 	switch {
 	case named:
-		return append(say("%s is the first that is worse: %s, the one before it", bad, claim),
+		return append(say("%s made %s %s, the commit before it", described(run, last.Bad), judgedAs(run), claim),
 			say("The builds differ, by the code or by its layout in memory (gorun help bisect)")...)
 	case found.Confirmed():
-		return append(say("The first that is worse is %s", of),
-			say("%s is worse: %s; what lies between them could not be measured", bad, claim)...)
+		return append(say("%s made %s %s", capital(left(run)), judgedAs(run), claim), say("What lies between %s and %s could not be measured", good, bad)...)
 	case last.Goes == stats.Skips && last.Middle == nil:
 		return say("Nothing is compared: %s", reason)
 	case last.Goes == stats.Skips:
-		return append(say("Undecided: the first that is worse is %s", of), say("An end can no longer be measured: %s", reason)...)
+		return append(say("Undecided: the search leads to %s", left(run)), say("An end can no longer be measured: %s", reason)...)
 	case last.Goes == stats.OnIt:
-		return say("The search is not over: the first that is worse is %s", of)
+		return say("The search is not over: so far it leads to %s", left(run))
 	case last.Last:
-		return say("No commit is named: the search leads to %s, which is not shown to be worse: %s", of, claim)
+		return say("No commit is named: the search leads to %s, which is not shown to be worse: %s", left(run), claim)
 	case last.Middle != nil:
-		middle := run.Cells[*last.Middle].Name
-		return append(say("Undecided: the first that is worse is %s", of), say("%s is not shown to differ from %s, nor from %s", middle, good, bad)...)
+		return append(say("Undecided: the search leads to %s", left(run)),
+			say("%s is not shown to differ from %s, nor from %s", run.Cells[*last.Middle].Name, good, bad)...)
 	case last.Goes == stats.NotWorse:
 		return say("%s is not worse, so that there is nothing to look for: %s", bad, claim)
 	}
 	return say("Can't tell whether %s is worse: %s", bad, claim)
+}
+
+// described returns the name of a cell with what it is about.
+func described(run *result.Run, cell int) string {
+	of := run.Cells[cell]
+	if of.Comment == "" {
+		return of.Name
+	}
+	return fmt.Sprintf("%s (%s)", of.Name, of.Comment)
+}
+
+// judgedAs is what a search compares, in a sentence.
+func judgedAs(run *result.Run) string {
+	if run.Matrix.Compared == result.MetricColumn {
+		return run.MetricName()
+	}
+	return "it"
+}
+
+// mostNamed is how many cells a sentence names; of more, the first and the last.
+const mostNamed = 6
+
+// left names the cells to which a search leads.
+func left(run *result.Run) string {
+	cells := run.Matrix.Search.Left
+	names := make([]string, len(cells))
+	for i, cell := range cells {
+		names[i] = run.Cells[cell].Name
+	}
+	switch n := len(names); {
+	case n == 1:
+		return described(run, cells[0])
+	case n > mostNamed:
+		return fmt.Sprintf("one of %d commits, from %s to %s", n, names[0], names[n-1])
+	}
+	return "one of " + Names(names)
 }
 
 // searchTable has the cells of a search in order. Those that were not tried share a row with their neighbours.
@@ -74,9 +97,9 @@ func searchTable(run *result.Run) table.Table {
 	}
 	title, times := CellTimes(run)
 	about := slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Comment != "" })
-	t := table.Table{Name: "verdicts", Columns: []table.Column{{Title: "revision", Label: true}}}
+	t := table.Table{Name: "verdicts", Columns: []table.Column{{Title: "revision"}}}
 	if about {
-		t.Columns = append(t.Columns, table.Column{Title: "subject", Label: true})
+		t.Columns = append(t.Columns, table.Column{Title: "subject", Rank: 1})
 	}
 	t.Add(cmp.Or(title, "figure"), "found")
 	add := func(name, comment string, time table.Value, phrases ...table.Phrase) {
@@ -92,7 +115,7 @@ func searchTable(run *result.Run) table.Table {
 		why, skipped := found.Skipped[i]
 		switch {
 		case skipped:
-			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "skipped: " + why, Tone: table.Doubt})
+			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "skipped: " + strings.TrimPrefix(why, cell.Name+" "), Tone: table.Doubt})
 		case i == run.Matrix.Baseline:
 			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "the good end"})
 		case tried:
@@ -104,7 +127,7 @@ func searchTable(run *result.Run) table.Table {
 			}
 			if last := found.Stages[len(found.Stages)-1]; last.Last && last.Bad == i {
 				phrases = append(phrases, table.Phrase{
-					Text: fmt.Sprintf("in the end, against %s: %s", run.Cells[last.Good].Name, last.FromGood.Brief()), Tone: table.ToneOf(last.FromGood.Kind),
+					Text: fmt.Sprintf("last: against %s: %s", run.Cells[last.Good].Name, last.FromGood.Brief()), Tone: table.ToneOf(last.FromGood.Kind),
 				})
 			}
 			if stage.Between {
@@ -121,7 +144,7 @@ func searchTable(run *result.Run) table.Table {
 			}
 			name, comment := cell.Name, cell.Comment
 			if n := i - first + 1; n > 1 {
-				name, comment = fmt.Sprintf("%s and %d more", cell.Name, n-1), ""
+				name, comment = units.Things(n, "revision"), ""
 			}
 			add(name, comment, nil, table.Phrase{Text: "not tried", Tone: table.Faint})
 		}

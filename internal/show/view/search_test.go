@@ -36,18 +36,18 @@ func TestSearch(t *testing.T) {
 		return s
 	}
 	for want, run := range map[string]*result.Run{
-		"d is the first that is worse: slower: +5.0% to +15%, against c, the one before it":             searched([]int{3}, nil, ends, middle, last),
-		"The first that is worse is one of these: c, d":                                                 searched([]int{2, 3}, nil, ends, middle, last),
-		"e is not worse, so that there is nothing to look for: no difference larger than 2%, against a": searched([]int{1, 2, 3, 4}, nil, nothing),
+		"d made it slower: +5.0% to +15% against c, the commit before it":             searched([]int{3}, nil, ends, middle, last),
+		"One of c, d made it slower: +5.0% to +15% against c":                                                 searched([]int{2, 3}, nil, ends, middle, last),
+		"e is not worse, so that there is nothing to look for: no difference larger than 2% against a": searched([]int{1, 2, 3, 4}, nil, nothing),
 		"Nothing is compared: it does not build": searched([]int{1, 2, 3, 4}, map[int]string{4: "it does not build"},
 			with(ends, func(s *stats.Stage) { s.Goes = stats.Skips })),
-		"Undecided: the first that is worse is one of these: b, c, d, e": searched([]int{1, 2, 3, 4}, nil, ends,
+		"Undecided: the search leads to one of b, c, d, e": searched([]int{1, 2, 3, 4}, nil, ends,
 			with(middle, func(s *stats.Stage) { s.Goes = stats.Undecided })),
-		"No commit is named: the search leads to d, which is not shown to be worse: no difference larger than 2%, against c": searched([]int{3}, nil, ends,
+		"No commit is named: the search leads to d, which is not shown to be worse: no difference larger than 2% against c": searched([]int{3}, nil, ends,
 			with(last, func(s *stats.Stage) { s.Goes, s.FromGood = stats.NotWorse, same })),
-		"The search is not over: the first that is worse is one of these: b, c": searched([]int{1, 2}, nil, ends,
+		"The search is not over: so far it leads to one of b, c": searched([]int{1, 2}, nil, ends,
 			with(middle, func(s *stats.Stage) { s.Goes = stats.OnIt })),
-		"Can't tell whether e is worse: no difference larger than 2%, against a": searched([]int{1, 2, 3, 4}, nil,
+		"Can't tell whether e is worse: no difference larger than 2% against a": searched([]int{1, 2, 3, 4}, nil,
 			with(nothing, func(s *stats.Stage) { s.Goes = stats.Undecided })),
 	} {
 		assert.Equal(t, want, Search(run)[0].Text)
@@ -69,10 +69,10 @@ func TestSearchTable(t *testing.T) {
 		{"a", "the good end"},
 		{"b", "skipped: it does not build"},
 		{"c", "against a: no difference larger than 2%", "e against it: slower: +5.0% to +15%"},
-		{"d", "against c: slower: +5.0% to +15%", "e against it: no difference larger than 2%", "in the end, against c: slower: +5.0% to +15%"},
+		{"d", "against c: slower: +5.0% to +15%", "e against it: no difference larger than 2%", "last: against c: slower: +5.0% to +15%"},
 		{"e", "against a: slower: +5.0% to +15%"},
 	}, rows)
 
 	run = searched([]int{1, 2, 3, 4}, nil, nothing)
-	assert.Equal(t, []string{"a", "b and 2 more", "e"}, []string{searchTable(run).Rows[0].Name, searchTable(run).Rows[1].Name, searchTable(run).Rows[2].Name})
+	assert.Equal(t, []string{"a", "3 revisions", "e"}, []string{searchTable(run).Rows[0].Name, searchTable(run).Rows[1].Name, searchTable(run).Rows[2].Name})
 }
