@@ -36,8 +36,8 @@ func TestSearch(t *testing.T) {
 		return s
 	}
 	for want, run := range map[string]*result.Run{
-		"d made it slower: +5.0% to +15% against c, the commit before it":             searched([]int{3}, nil, ends, middle, last),
-		"One of c, d made it slower: +5.0% to +15% against c":                                                 searched([]int{2, 3}, nil, ends, middle, last),
+		"d made it slower: +5.0% to +15% against c, the commit before it":                              searched([]int{3}, nil, ends, middle, last),
+		"One of c, d made it slower: +5.0% to +15% against c":                                          searched([]int{2, 3}, nil, ends, middle, last),
 		"e is not worse, so that there is nothing to look for: no difference larger than 2% against a": searched([]int{1, 2, 3, 4}, nil, nothing),
 		"Nothing is compared: it does not build": searched([]int{1, 2, 3, 4}, map[int]string{4: "it does not build"},
 			with(ends, func(s *stats.Stage) { s.Goes = stats.Skips })),
