@@ -21,9 +21,10 @@ func newBisect(e env) *cobra.Command {
 	x.Name, x.Args = "bisect", "--good REVISION [flags] {--bench REGEX PACKAGE | [--build COMMAND] -- COMMAND [ARGS…]}"
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.Short = "Find the commit that made a command slower"
-	cmd.Long = "The two ends are compared, and then commits in the middle with both ends of what is left. The commit that is found is\n" +
-		"compared once more with its first parent, on new samples, and named if it is worse. Each revision is built in a temporary\n" +
-		"folder; your work tree stays as it is. Exit code 0: a commit is named; 1: none is."
+	cmd.Long = "Revisions between --good and --bad are built by --build in temporary folders and compared, until one commit is left.\n" +
+		"That commit is compared with its first parent on new samples, and named if it is worse: a wrong commit is named in at most\n" +
+		"5% of searches. --bench compares a Go benchmark instead of a command, --metric a figure that the command prints. Your work\n" +
+		"tree stays as it is. Exit code 0: a commit is named; 1: none is."
 	cmd.Example = "  gorun bisect --good v1.2 --build 'make -s' -- ./program input\n" +
 		"  gorun bisect --good HEAD~50 --metric 'per second: *([0-9.]+)' --better higher --out search.jsonl -- ./server-test.sh\n" +
 		"  gorun bisect --good main --bench 'Parse$' ./internal/base/shell"

@@ -158,7 +158,7 @@ var module = []txtar.File{
 	{Name: "internal/stats/x_test.go", Data: []byte("package stats\n\nimport \"testing\"\n\nfunc BenchmarkMedian(b *testing.B) {\n\tfor b.Loop() {\n\t}\n}\n")},
 }
 
-// slowed makes a repository of which the second commit makes a program slower.
+// slowed makes a repository, or commits to it, and its second commit makes a program slower.
 const slowed = `exec git init -q
 exec git add Makefile program.sh
 exec git -c user.name=a -c user.email=a@example.com commit -q -m fast
@@ -184,16 +184,14 @@ func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 			{Name: "client", Data: []byte("#!/bin/sh\nwhile echo requests per second: 12; do sleep 0.01; done\n")},
 		},
 	}
-	has := func(beginning string) bool {
-		return slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, beginning) })
-	}
-	switch {
-	case has("gorun bench "):
-		script.Comment = append(script.Comment, commit...)
-		script.Files = append(script.Files, module...)
-	case has("gorun bisect "):
-		script.Comment = append(script.Comment, slowed...)
-		script.Files = append(script.Files, program...)
+	for _, needs := range []struct {
+		command, script string
+		files           []txtar.File
+	}{{"gorun bench ", commit, module}, {"gorun bisect ", slowed, program}} {
+		if slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, needs.command) }) {
+			script.Comment = append(script.Comment, needs.script...)
+			script.Files = append(script.Files, needs.files...)
+		}
 	}
 	for _, command := range commands {
 		script.Comment = fmt.Appendf(script.Comment, "exec sh -c '%s'\n", strings.ReplaceAll(command, "'", "''"))
