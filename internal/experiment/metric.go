@@ -37,8 +37,12 @@ type Judged struct {
 
 // Parse returns how the figures are judged. parse reads each value of --metric.
 func (m *Metrics) Parse(parse func(text string) (Judged, error)) (c ComparedBy, err error) {
-	if m.Metric == "" {
-		return c, nil
+	if m.Metric == "" { // then it is the direction of wall time
+		of, err := directions(m.Better, 1)
+		if err == nil {
+			c.Better = of[0]
+		}
+		return c, err
 	}
 	texts := strings.Split(m.Metric, "\n")
 	if len(texts) > MostMetrics {

@@ -497,7 +497,7 @@ func settleJudged(run *result.Run, all []experiment.ComparedBy) error {
 				"all cells are compared by the same figures"))
 		}
 	}
-	if first.Column != "" {
+	if first.Column != "" || first.Better != "" {
 		m := run.Matrix
 		m.Compared, m.Label, m.Better, m.Figures = first.Column, first.Label, first.Better, slices.Clone(first.Figures)
 	}

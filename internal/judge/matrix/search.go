@@ -12,7 +12,8 @@ import (
 // samples so far and their times, so that the same samples give the same search, whether they are new or read from a journal.
 type Search struct {
 	run    *result.Run
-	figure Comparand
+	shown  Comparand // the figure as it is measured
+	figure Comparand // likewise, or its inverse: of two, the larger is worse
 	search *stats.Search
 	faults Faults // of the whole run
 	slots  []result.Slot
@@ -39,7 +40,11 @@ func NewSearch(run *result.Run, columns column.List) (*Search, error) {
 		return nil, err
 	}
 	m := run.Matrix
-	design := figures[0].of(m.Baseline).design(m, 0)
+	figure := figures[0]
+	if m.Compared == "" && m.Better == result.Higher { // what took longer before is looked for: a speed is what becomes worse
+		figure = figureOf(column.Wall, true)
+	}
+	design := figure.of(m.Baseline).design(m, 0)
 	design.Seed, design.Rounds = run.Seed, m.Rounds
 	search, err := stats.NewSearch(design, m.History, m.Baseline, len(run.Cells)-1)
 	if err != nil {
@@ -48,7 +53,7 @@ func NewSearch(run *result.Run, columns column.List) (*Search, error) {
 	if len(m.History) != len(run.Cells) {
 		return nil, fmt.Errorf("the history has %d cells, and the run %d", len(m.History), len(run.Cells))
 	}
-	b := &Search{run: run, figure: figures[0], search: search, budget: m.Budget}
+	b := &Search{run: run, shown: figures[0], figure: figure, search: search, budget: m.Budget}
 	b.begin()
 	return b, nil
 }
@@ -152,7 +157,7 @@ func (b *Search) Warnings() []result.Warning { return nil }
 
 // Judge implements Sequence: it sets what the search has found so far.
 func (b *Search) Judge() {
-	Summarise(b.run, []Comparand{b.figure})
+	Summarise(b.run, []Comparand{b.shown})
 	found := &result.Searched{Stages: append([]stats.Stage{}, b.search.Stages()...), Left: b.search.Left(), Skipped: map[int]string{}}
 	if !b.Done() {
 		found.Stages[len(found.Stages)-1] = b.search.Standing()

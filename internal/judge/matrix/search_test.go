@@ -23,14 +23,17 @@ func history(n int) *result.Run {
 	return run
 }
 
-// slowFrom returns noise in which the cells from one on take half as long again.
-func slowFrom(run *result.Run, first int) fake {
+// changedFrom returns noise in which the time of the cells from one on is multiplied by a ratio.
+func changedFrom(run *result.Run, first int, ratio float64) fake {
 	f := fake{ratios: map[string]float64{}}
 	for _, cell := range run.Cells[first:] {
-		f.ratios[matrix.Canonical(cell)] = 1.5
+		f.ratios[matrix.Canonical(cell)] = ratio
 	}
 	return f
 }
+
+// slowFrom returns noise in which the cells from one on take half as long again.
+func slowFrom(run *result.Run, first int) fake { return changedFrom(run, first, 1.5) }
 
 // search takes samples until a search ends.
 func (f fake) search(t *testing.T, run *result.Run) *matrix.Search {
@@ -68,6 +71,22 @@ func TestSearchFinds(t *testing.T) {
 	}
 	assert.True(t, again.Done())
 	assert.Equal(t, result.Slot{}, again.Place())
+}
+
+// If a longer time is better, the cell is found from which on the time is shorter.
+func TestSearchFindsFaster(t *testing.T) {
+	for _, ratio := range []float64{0.6, 1.5} {
+		run := history(8)
+		run.Matrix.Better = result.Higher
+		changedFrom(run, 5, ratio).search(t, run)
+		cell, named := run.Matrix.Search.Named()
+		if ratio > 1 {
+			assert.False(t, named, "it is slower")
+			continue
+		}
+		assert.Equal(t, []any{5, true}, []any{cell, named})
+		assert.Less(t, run.Cells[5].Summary.Seconds.Median, run.Cells[4].Summary.Seconds.Median, "a time, not its inverse")
+	}
 }
 
 // A cell whose first sample is invalid is skipped: it does not build.

@@ -27,6 +27,9 @@ func (v Views) Question(run *result.Run) string {
 	}
 	switch names := rivals(run, flags); {
 	case run.Matrix != nil && run.Matrix.History != nil:
+		if run.Matrix.Compared == "" && run.Matrix.Better == result.Higher {
+			made = "faster"
+		}
 		return fmt.Sprintf("Which commit made %s %s?", v.Subject(run), made)
 	case len(names) > 2:
 		return fmt.Sprintf("Which of these %d is the %s: %s?", len(names), best, view.Names(names))

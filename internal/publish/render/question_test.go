@@ -30,4 +30,13 @@ func TestQuestion(t *testing.T) {
 		{Name: "a", Flags: command("a")}, {Name: "b", Flags: command("b")},
 	}}
 	assert.Equal(t, "Is a better than b?", Views{}.Question(run), "the baseline is the second")
+
+	for want, m := range map[string]result.Matrix{
+		"Which commit made gorun exec slower?": {},
+		"Which commit made gorun exec faster?": {Better: result.Higher},
+		"Which commit made gorun exec worse?":  {Compared: result.MetricColumn, Better: result.Higher},
+	} {
+		m.History = [][]int{{}, {0}}
+		assert.Equal(t, want, Views{}.Question(&result.Run{Experiment: "exec", Matrix: &m, Cells: run.Cells}))
+	}
 }

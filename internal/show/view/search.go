@@ -58,8 +58,11 @@ func described(run *result.Run, cell int) string {
 
 // judgedAs is what a search compares, in a sentence.
 func judgedAs(run *result.Run) string {
-	if run.Matrix.Compared == result.MetricColumn {
+	switch {
+	case run.Matrix.Compared == result.MetricColumn:
 		return run.MetricName()
+	case run.Matrix.Better == result.Higher:
+		return "wall time"
 	}
 	return "it"
 }

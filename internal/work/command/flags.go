@@ -64,7 +64,11 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.bind, "bind", "", "with --copies: copy i has mask i mod n of these `masks`: CPU lists, separated by spaces")
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
-	f.Metrics.Register(set, "the command's own figure: a `regex` with one group, found in its output (repeatable)", "metrics")
+	figures := "metrics"
+	if f.revisions != nil {
+		figures = "metrics, or else of wall time"
+	}
+	f.Metrics.Register(set, "the command's own figure: a `regex` with one group, found in its output (repeatable)", figures)
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")
@@ -157,7 +161,7 @@ func (f *flags) Validate() error {
 			"--shell --command "+shell.Quote(shell.Join(f.argv))))
 	case f.Metric != "" && f.output != "":
 		return hint.Usagef("--metric and --output exclude each other: the figure is found in the output")
-	case f.Metric == "" && f.Better != "":
+	case f.Metric == "" && f.Better != "" && f.revisions == nil:
 		return hint.Usagef("--better needs --metric")
 	}
 	return cmp.Or(f.validateCopies(), f.Placing.Validate(), f.serving.Validate(), f.split(), f.parseMetrics())
