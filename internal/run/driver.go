@@ -30,15 +30,16 @@ type driver struct {
 	order   matrix.Sequence
 	// takeSample takes one sample of a cell. An error makes the sample invalid.
 	takeSample func(ctx context.Context, cell int) (result.Sample, error)
-	taker      take.Taker   // of this process; it has no sampler if the plan is fresh
-	running    atomic.Int64 // the cell that is being sampled
-	sampled    []int        // the cell of each sample
-	had        cpuset.Set   // CPUs of the run that this process could use when it began
-	lacked     bool         // a wait for missing CPUs has failed
-	fault      error        // the error of the latest sample that failed
-	before     float64      // seconds that the run took before the resume
-	begun      time.Time    // the samples
-	spent      float64      // seconds of the budget that the preparation took
+	taker      take.Taker             // of this process; it has no sampler if the plan is fresh
+	running    atomic.Int64           // the cell that is being sampled
+	stage      atomic.Pointer[string] // of a search, in words
+	sampled    []int                  // the cell of each sample
+	had        cpuset.Set             // CPUs of the run that this process could use when it began
+	lacked     bool                   // a wait for missing CPUs has failed
+	fault      error                  // the error of the latest sample that failed
+	before     float64                // seconds that the run took before the resume
+	begun      time.Time              // the samples
+	spent      float64                // seconds of the budget that the preparation took
 
 	drawInterim func(result.Interim) // nil: no display
 	showAt      time.Time            // of the next interim state
@@ -280,6 +281,9 @@ func (d *driver) step(ctx, cut context.Context, slot result.Slot) error {
 // takeNext takes the sample of a slot, once the CPUs of the run are there.
 func (d *driver) takeNext(cut context.Context, slot result.Slot) (result.Sample, error) {
 	d.running.Store(int64(slot.Cell))
+	if search, ok := d.order.(*matrix.Search); ok {
+		d.stage.Store(new(search.Stage()))
+	}
 	d.showInterim()
 	d.vary(slot)
 	before := d.session.run.Samples.Last()

@@ -28,6 +28,11 @@ func (d *driver) showProgress() (stop func()) {
 		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
 		Now: func() string { return d.cells[d.running.Load()].Running },
 	}
+	if d.options.searches {
+		p.What = "bisect"
+		d.stage.Store(new(""))
+		p.Now = func() string { return *d.stage.Load() + d.session.run.Cells[d.running.Load()].Name }
+	}
 	if total := uint64(d.order.Extent().Samples); d.resources.Numbers > 0 && total > 0 {
 		if planned := d.resources.Numbers * total; planned/total == d.resources.Numbers {
 			p.Planned = planned

@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 
+	"gorun/internal/base/units"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
 	"gorun/internal/stats"
@@ -148,6 +149,11 @@ func (b *Search) Spend(float64) {}
 
 // Extent implements Sequence: how long a search takes is not known.
 func (b *Search) Extent() result.Extent { return result.Extent{} }
+
+// Stage describes the stage in progress, for the line on a terminal.
+func (b *Search) Stage() string {
+	return fmt.Sprintf("stage %d, %s left: ", len(b.search.Stages()), units.Things(len(b.search.Left()), "revision"))
+}
 
 // Elapsed returns the time of the run up to its last sample, in seconds.
 func (b *Search) Elapsed() float64 { return b.last }
