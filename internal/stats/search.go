@@ -6,8 +6,8 @@ import "fmt"
 // a change in the middle with both ends of what is left, in the same blocks, and at the end the change that it found with the one
 // before it. Only this last comparison bounds the error: what the stages before it claim says where to look next.
 //
-// Being like one end never means that there is no difference from it. The middle is as the good end only if the bad end is claimed to be
-// worse than it, and as the bad end only if it is claimed to be worse than the good end.
+// That a middle looks like an end is no evidence. The search goes to the later half only if the bad end is claimed to be worse than the
+// middle, and to the earlier half only if the middle is claimed to be worse than the good end.
 type Search struct {
 	design    Design  // of one stage
 	parents   [][]int // of each change
@@ -89,7 +89,7 @@ func (s *Search) before(of int) []bool {
 	return found
 }
 
-// leave leaves out changes.
+// leave removes changes from those that are left.
 func (s *Search) leave(these []bool) {
 	for i, is := range these {
 		s.left[i] = s.left[i] && !is
@@ -151,7 +151,7 @@ func (s *Search) Add(seconds []float64) error {
 // stage returns the stage in progress.
 func (s *Search) stage() *Stage { return &s.stages[len(s.stages)-1] }
 
-// over reports whether a stage has taken all its rounds, or none could decide it.
+// over reports whether a stage has taken all its rounds, or more rounds cannot decide it.
 func (s *Search) over() bool {
 	return s.judge.unsound() || s.design.Rounds > 0 && s.judge.Rounds() >= s.design.Rounds
 }
@@ -193,7 +193,7 @@ func (s *Search) halve() error {
 	return nil
 }
 
-// quick returns the kind of a verdict, without the estimates that a claim needs not.
+// quick returns the kind of a verdict, without the estimates that only a verdict needs.
 func (r *Judge) quick(c comparison) Kind {
 	if e := c.typical.ends(); !c.differs() && !e.within(r.design.Margin) {
 		return CantTell

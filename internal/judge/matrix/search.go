@@ -102,7 +102,16 @@ func (b *Search) Check(s *result.Sample, _ float64) bool {
 // Refusal returns why a sample that is not invalid cannot be judged; "": it can be.
 func (b *Search) Refusal(s *result.Sample) string { return b.figure.Refusal(s) }
 
-// Add implements Sequence. A cell whose first sample is invalid, or three in a row, is left out: it does not build, or its command fails.
+// skipped returns why a cell is left out: its first sample is invalid, because it does not build or its command fails, or too many are;
+// "": it is not.
+func (b *Search) skipped(cell int) string {
+	if of := b.faults.cells[cell]; of.left || of.taken == 1 && of.invalid == 1 {
+		return of.reason
+	}
+	return b.faults.spoil(cell, b.run.Cells[cell].Name)
+}
+
+// Add implements Sequence.
 func (b *Search) Add(s result.Sample, elapsed float64) error {
 	b.last = elapsed
 	if s.Partial {
@@ -110,7 +119,7 @@ func (b *Search) Add(s result.Sample, elapsed float64) error {
 	}
 	b.taken = append(b.taken, s)
 	b.faults.Add(s.Cell, s)
-	if of := b.faults.cells[s.Cell]; of.taken == 1 && of.invalid == 1 || of.left {
+	if b.skipped(s.Cell) != "" {
 		err := b.search.Skip(s.Cell)
 		b.begin()
 		return err
@@ -168,9 +177,9 @@ func (b *Search) Judge() {
 	if !b.Done() {
 		found.Stages[len(found.Stages)-1] = b.search.Standing()
 	}
-	for cell, of := range b.faults.cells {
-		if of.taken == 1 && of.invalid == 1 || of.left {
-			found.Skipped[cell] = of.reason
+	for cell := range b.run.Cells {
+		if why := b.skipped(cell); why != "" {
+			found.Skipped[cell] = why
 		}
 	}
 	b.run.Matrix.Search = found

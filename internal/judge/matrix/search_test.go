@@ -121,6 +121,25 @@ func TestSearchSkipsCells(t *testing.T) {
 	assert.Equal(t, stats.Skips, stages[0].Goes)
 }
 
+// A cell of which too many samples are invalid is not judged, even if never three in a row are.
+func TestSearchSpoilt(t *testing.T) {
+	run := history(2)
+	f := slowFrom(run, 1)
+	taken := 0
+	f.spoil = func(s *result.Sample, cell string) {
+		if cell != matrix.Canonical(run.Cells[1]) {
+			return
+		}
+		if taken++; taken%5 == 4 {
+			s.Quality = result.Quality{Grade: result.Invalid, Reasons: []string{"exit code 1"}}
+		}
+	}
+	f.search(t, run)
+	_, named := run.Matrix.Search.Named()
+	assert.False(t, named)
+	assert.Equal(t, map[int]string{1: "3 of 14 samples of --workers 1 are invalid: exit code 1"}, run.Matrix.Search.Skipped)
+}
+
 // A stage ends with its budget, which begins after its first round.
 func TestSearchExpires(t *testing.T) {
 	run := history(3)

@@ -30,7 +30,7 @@ func Search(run *result.Run) []Statement {
 			say("The builds differ, by the code or by its layout in memory (gorun help bisect)")...)
 	case found.Confirmed():
 		return append(say("%s made %s %s", capital(left(run)), judgedAs(run), claim), say("What lies between %s and %s could not be measured", good, bad)...)
-	case last.Goes == stats.Skips && last.Middle == nil:
+	case last.Goes == stats.Skips && last.Middle == nil && !last.Last:
 		return say("Nothing is compared: %s", reason)
 	case last.Goes == stats.Skips:
 		return append(say("Undecided: the search leads to %s", left(run)), say("An end can no longer be measured: %s", reason)...)

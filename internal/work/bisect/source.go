@@ -228,9 +228,12 @@ func (s *Source) make(ctx context.Context, revision string) (string, error) {
 		err = s.folder.Shell(ctx, checkout.Place{Dir: dir}, s.build)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s does not build: %w", short(revision), err)
+		err = fmt.Errorf("%s does not build: %w", short(revision), err)
+		if tree.Lacks != "" {
+			err = fmt.Errorf("%w; %s", err, tree.Lacks)
+		}
 	}
-	return dir, nil
+	return dir, err
 }
 
 // short returns the name of a commit in tables.

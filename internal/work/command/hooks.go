@@ -57,7 +57,7 @@ func (s *sampler) Prepare(ctx context.Context) ([]result.Warning, error) {
 // Identify implements experiment.Identified: a --setup may make them.
 func (s *sampler) Identify(ctx context.Context, prepared bool) ([]result.File, []result.Warning, error) {
 	if s.revisions != nil {
-		return nil, nil, nil // a revision is what it is
+		return nil, nil, nil // the commit says what is measured
 	}
 	if setsUp := slices.ContainsFunc(s.cells, func(c Cell) bool { return len(c.Setup) > 0 }); setsUp != prepared {
 		return nil, nil, nil
