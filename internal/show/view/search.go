@@ -88,16 +88,6 @@ func left(run *result.Run) string {
 
 // searchTable has the cells of a search in order. Those that were not tried share a row with their neighbours.
 func searchTable(run *result.Run) table.Table {
-	found := run.Matrix.Search
-	stages := map[int]stats.Stage{} // the last of each cell that was a middle, and that of the two ends
-	for _, stage := range found.Stages {
-		switch {
-		case stage.Middle != nil:
-			stages[*stage.Middle] = stage
-		case !stage.Last:
-			stages[stage.Bad] = stage
-		}
-	}
 	title, times := CellTimes(run)
 	about := slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Comment != "" })
 	t := table.Table{Name: "verdicts", Columns: []table.Column{{Title: "revision"}}}
@@ -105,59 +95,75 @@ func searchTable(run *result.Run) table.Table {
 		t.Columns = append(t.Columns, table.Column{Title: "subject", Rank: 1})
 	}
 	t.Add(cmp.Or(title, "figure"), "found")
-	add := func(name, comment string, time table.Value, phrases ...table.Phrase) {
+	for i := 0; i < len(run.Cells); i++ {
+		cell, time, phrases := run.Cells[i], times[i], foundAbout(run, i)
+		name, comment := cell.Name, cell.Comment
+		if phrases == nil {
+			first := i
+			for i+1 < len(run.Cells) && foundAbout(run, i+1) == nil {
+				i++
+			}
+			if first < run.Matrix.Baseline {
+				continue // they precede the good end
+			}
+			if n := i - first + 1; n > 1 {
+				name, comment = units.Things(n, "revision"), ""
+			}
+			phrases = table.Phrases{{Text: "not tried", Tone: table.Faint}}
+		}
 		values := []table.Value{table.Text(name)}
 		if about {
 			values = append(values, table.Text(comment))
 		}
-		t.Rows = append(t.Rows, table.Row{Name: name, Values: append(values, time, table.Phrases(phrases))})
-	}
-	for i := 0; i < len(run.Cells); i++ {
-		cell := run.Cells[i]
-		stage, tried := stages[i]
-		why, skipped := found.Skipped[i]
-		switch {
-		case skipped:
-			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "skipped: " + strings.TrimPrefix(why, cell.Name+" "), Tone: table.Doubt})
-		case i == run.Matrix.Baseline:
-			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "the good end"})
-		case tried:
-			phrases := []table.Phrase{{
-				Text: fmt.Sprintf("against %s: %s", run.Cells[stage.Good].Name, stage.FromGood.Brief()), Tone: table.ToneOf(stage.FromGood.Kind),
-			}}
-			if v := stage.ToBad; v != nil {
-				phrases = append(phrases, table.Phrase{Text: fmt.Sprintf("%s against it: %s", run.Cells[stage.Bad].Name, v.Brief()), Tone: table.ToneOf(v.Kind)})
-			}
-			if last := found.Stages[len(found.Stages)-1]; last.Last && last.Bad == i {
-				phrases = append(phrases, table.Phrase{
-					Text: fmt.Sprintf("last: against %s: %s", run.Cells[last.Good].Name, last.FromGood.Brief()), Tone: table.ToneOf(last.FromGood.Kind),
-				})
-			}
-			if stage.Between {
-				phrases = append(phrases, table.Phrase{Text: "it lies between them: the larger difference was followed", Tone: table.Faint})
-			}
-			add(cell.Name, cell.Comment, times[i], phrases...)
-		case i < run.Matrix.Baseline && cell.Summary == nil: // it precedes the good end
-		case cell.Summary != nil:
-			add(cell.Name, cell.Comment, times[i], table.Phrase{Text: "the one before " + run.Cells[found.Stages[len(found.Stages)-1].Bad].Name})
-		default:
-			first := i
-			for i+1 < len(run.Cells) && untried(run, stages, i+1) {
-				i++
-			}
-			name, comment := cell.Name, cell.Comment
-			if n := i - first + 1; n > 1 {
-				name, comment = units.Things(n, "revision"), ""
-			}
-			add(name, comment, nil, table.Phrase{Text: "not tried", Tone: table.Faint})
-		}
+		t.Rows = append(t.Rows, table.Row{Name: name, Values: append(values, time, phrases)})
 	}
 	return t
 }
 
-// untried reports whether a cell was in no stage of a search.
-func untried(run *result.Run, stages map[int]stats.Stage, cell int) bool {
-	_, tried := stages[cell]
-	_, skipped := run.Matrix.Search.Skipped[cell]
-	return !tried && !skipped && run.Cells[cell].Summary == nil && cell != run.Matrix.Baseline
+// foundAbout returns what a search found about a cell; nil: the cell was not tried.
+func foundAbout(run *result.Run, cell int) (phrases table.Phrases) {
+	add := func(tone table.Tone, format string, args ...any) {
+		phrases = append(phrases, table.Phrase{Text: fmt.Sprintf(format, args...), Tone: tone})
+	}
+	judged := func(format string, other int, v stats.Verdict) {
+		add(table.ToneOf(v.Kind), format, run.Cells[other].Name, v.Brief())
+	}
+	found := run.Matrix.Search
+	last := found.Stages[len(found.Stages)-1]
+	if why, skipped := found.Skipped[cell]; skipped {
+		add(table.Doubt, "skipped: %s", strings.TrimPrefix(why, run.Cells[cell].Name+" "))
+		return phrases
+	}
+	if cell == run.Matrix.Baseline {
+		add("", "the good end")
+		return phrases
+	}
+	for _, stage := range slices.Backward(found.Stages) { // the first may have been repeated
+		if stage.Last || cell != middleOf(stage) {
+			continue
+		}
+		judged("against %s: %s", stage.Good, stage.FromGood)
+		if stage.ToBad != nil {
+			judged("%s against it: %s", stage.Bad, *stage.ToBad)
+		}
+		if stage.Between {
+			add(table.Faint, "it lies between them: the larger difference was followed")
+		}
+		break
+	}
+	switch {
+	case last.Last && last.Bad == cell:
+		judged("last: against %s: %s", last.Good, last.FromGood)
+	case phrases == nil && run.Cells[cell].Summary != nil:
+		add("", "the one before %s", run.Cells[last.Bad].Name)
+	}
+	return phrases
+}
+
+// middleOf returns the cell that a stage is about: the middle, or without one the bad end.
+func middleOf(s stats.Stage) int {
+	if s.Middle != nil {
+		return *s.Middle
+	}
+	return s.Bad
 }
