@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -112,6 +113,10 @@ func (f failure) column(run *result.Run) (name string, found bool) {
 // Check returns an error if a run does not judge a figure that is named.
 func (f FailOn) Check(run *result.Run) error {
 	for _, condition := range f {
+		if run.Matrix != nil && run.Matrix.History != nil {
+			return hint.Flag("fail-on", condition.String(), hint.With(errors.New("a search has no verdicts on its revisions"),
+				"the exit code of gorun bisect says whether a commit is named"))
+		}
 		if _, found := condition.column(run); !found {
 			var names []string
 			for _, n := range figureNames(run) {
