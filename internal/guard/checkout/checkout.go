@@ -221,7 +221,7 @@ func (t Tree) surround() error {
 				continue
 			}
 			var err error
-			if strings.HasPrefix(entry.Name(), "go.") && isFile(at) {
+			if strings.HasPrefix(entry.Name(), "go.") && IsFile(at) {
 				err = CopyFile(at, t.Mirror(at))
 			} else {
 				err = os.Symlink(at, t.Mirror(at))
@@ -234,7 +234,8 @@ func (t Tree) surround() error {
 	return nil
 }
 
-func isFile(path string) bool {
+// IsFile reports whether a path leads to a regular file.
+func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
@@ -263,12 +264,12 @@ func (f *Folder) addModules(ctx context.Context, repository, checkout, commit, r
 			continue
 		}
 		of, from, into := fields[2], filepath.Join(repository, "modules", path), filepath.Join(root, path)
-		if here := filepath.Join(checkout, path); exists(filepath.Join(here, ".git")) {
+		if here := filepath.Join(checkout, path); Exists(filepath.Join(here, ".git")) {
 			if from, err = f.Line(ctx, Place{Dir: here}, "git", "rev-parse", "--absolute-git-dir"); err != nil {
 				return "", err
 			}
 		}
-		if !exists(from) {
+		if !Exists(from) {
 			lacks = cmp.Or(lacks, fmt.Sprintf("the submodule %s was never checked out: git submodule update --init --recursive", path))
 			continue
 		}
@@ -290,7 +291,8 @@ func (f *Folder) addModules(ctx context.Context, repository, checkout, commit, r
 	return lacks, nil
 }
 
-func exists(path string) bool {
+// Exists reports whether there is something at a path, even if it is a link that leads nowhere.
+func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }

@@ -14,11 +14,6 @@ import (
 	"gorun/internal/guard/checkout"
 )
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // useWorkspace makes the base use the workspace of the checkout (go.dev/ref/mod, "Workspaces"), unless the revision has its own: with
 // the base's folders in place of the checkout's, and without those that the base does not have.
 func (s *Source) useWorkspace(ctx context.Context, tree checkout.Tree) error {
@@ -32,7 +27,7 @@ func (s *Source) useWorkspace(ctx context.Context, tree checkout.Tree) error {
 	within := func(path string) bool {
 		return path == tree.Top || strings.HasPrefix(path, tree.Top+string(filepath.Separator))
 	}
-	if within(work) && exists(at) {
+	if within(work) && checkout.Exists(at) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
@@ -62,7 +57,7 @@ func (s *Source) useWorkspace(ctx context.Context, tree checkout.Tree) error {
 			path = tree.Mirror(path)
 			edit = append(edit, "-dropuse="+use.DiskPath)
 		}
-		switch has := exists(filepath.Join(path, "go.mod")); {
+		switch has := checkout.Exists(filepath.Join(path, "go.mod")); {
 		case !has:
 			edit = append(edit, "-dropuse="+use.DiskPath)
 		case within(use.DiskPath):

@@ -33,7 +33,7 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 			s.sides[0].name = "base"
 		}
 	}
-	if !revision && (isFile(s.base) || s.base == "" && len(args) == 1 && isFile(args[0])) {
+	if !revision && (checkout.IsFile(s.base) || s.base == "" && len(args) == 1 && checkout.IsFile(args[0])) {
 		if s.layouts > 1 {
 			return errGivenLayouts
 		}
@@ -71,11 +71,6 @@ func (s *Source) checkOut(ctx context.Context) error {
 	base := &s.sides[0]
 	base.dir, base.root, base.lacks = tree.Dir, tree.Root, tree.Lacks
 	return s.useWorkspace(ctx, tree)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // isRevision reports whether --base is a revision of git: anything that git knows, except what begins as a path.
