@@ -63,6 +63,7 @@ func TestSearchFinds(t *testing.T) {
 	// The same samples give the same places, so that a run can go on from its journal.
 	again, err := matrix.NewSearch(run, column.Common())
 	require.NoError(t, err)
+	assert.Equal(t, "stage 1, 7 revisions left: ", again.Stage())
 	for _, s := range run.Samples.Each() {
 		want := again.Place()
 		want.Elapsed = s.Elapsed
@@ -70,6 +71,7 @@ func TestSearchFinds(t *testing.T) {
 		require.NoError(t, again.Add(*s, s.Elapsed))
 	}
 	assert.True(t, again.Done())
+	assert.Equal(t, "stage 5, 1 revision left: ", again.Stage())
 	assert.Equal(t, result.Slot{}, again.Place())
 }
 
