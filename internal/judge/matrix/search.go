@@ -14,7 +14,7 @@ import (
 type Search struct {
 	run    *result.Run
 	shown  Comparand // the figure as it is measured
-	figure Comparand // likewise, or its inverse: of two, the larger is worse
+	figure Comparand // that figure, or its inverse: the larger of two is worse
 	search *stats.Search
 	faults Faults // of the whole run
 	slots  []result.Slot
@@ -42,7 +42,7 @@ func NewSearch(run *result.Run, columns column.List) (*Search, error) {
 	}
 	m := run.Matrix
 	figure := figures[0]
-	if m.Compared == "" && m.Better == result.Higher { // what took longer before is looked for: a speed is what becomes worse
+	if m.Compared == "" && m.Better == result.Higher { // a longer time is better: the inverse is larger where it is worse
 		figure = figureOf(column.Wall, true)
 	}
 	design := figure.of(m.Baseline).design(m, 0)
