@@ -273,8 +273,8 @@ ci-long: ## checks that take too long for .ci/run: a kernel build, the whole sel
 	$(MAKE) fuzz
 
 .PHONY: power
-power: ## rounds and seconds until a difference is found, for each recording (NOISE: another directory of recordings)
-	GORUN_NOISE=$(NOISE) $(GO) test ./internal/stats -run '^$$' -bench RoundsToClaim -benchtime 1x -timeout 1h
+power: ## rounds and seconds until a difference is found, for each recording, and the best placement (NOISE: another directory of recordings)
+	GORUN_NOISE=$(NOISE) $(GO) test ./internal/stats -run '^$$' -bench 'RoundsToClaim|Placements' -benchtime 1x -timeout 1h
 
 .PHONY: record
 record: ## record the runs of testdata/runs again in QEMU, with their views (RUNS: only some; 10 min)

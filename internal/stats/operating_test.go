@@ -30,6 +30,51 @@ func TestEqualCells(t *testing.T) {
 	})
 }
 
+// A run that ends when each cell is answered is seldom wrong: at its end, the intervals of all cells and of the control hold the truth. The cells
+// are equal or differ, and have 1, 2 and 5 times the spread of the baseline. A great spread makes the mean longer than the typical time, by
+// few samples that may not have come yet: the total's interval is wrong if it leaves out all from the typical ratio to that of the means. The
+// end of the run is no look at the total.
+func TestAnswersAreSeldomWrong(t *testing.T) {
+	withReplays(t, 4, 400, func(t *testing.T, replays int) {
+		const rounds = 100
+		families, all := 0, 0
+		for name, ratios := range map[string][]float64{"equal": equal(6), "half differ": {1, 1, 1, 1.02, 1.2, 5}} {
+			for _, spread := range []float64{1, 2, 5} {
+				for _, of := range equalWork(t, replays) {
+					ended := 0
+					wrong := count(replays, func(k int) bool {
+						r, n := newRace(t, design(uint64(k), len(ratios))), of.Replay(k, replays, spread)
+						for !r.Done() && r.Rounds() < rounds {
+							runRound(t, r, n, ratios)
+						}
+						if r.Done() {
+							ended++
+						}
+						missed := false
+						for cell, c := range r.comparisons {
+							if cell == r.design.Baseline {
+								continue
+							}
+							typical, mean := 1.0, 1.0
+							if cell != r.Control() {
+								typical, mean = ratios[cell], ratios[cell]*n.Mean()
+							}
+							total := c.total.interval
+							missed = missed || !c.typical.ends().holds(typical) || total.Lo > mean || total.Hi < typical
+							assert.Equal(t, c.total.sums.rounds < FirstLook, c.total.looks == 0)
+						}
+						return missed
+					})
+					t.Logf("%-11s spread %v  %-12s %d of %d wrong, %d ended", name, spread, of.Name, wrong, replays, ended)
+					assert.LessOrEqual(t, wrong, most(replays), "%s, spread %v, %s", name, spread, of.Name)
+					families, all = families+wrong, all+replays
+				}
+			}
+		}
+		assert.LessOrEqual(t, families, most(all))
+	})
+}
+
 // A true difference is found within the budget. In the natural noise, nearly all misses are in one recording of the
 // twelve, nat.sequ.1: there, two samples of the same work differ by 16% in the median.
 func TestPower(t *testing.T) {

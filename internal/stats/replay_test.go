@@ -2,6 +2,7 @@ package stats
 
 import (
 	"encoding/csv"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -117,12 +118,83 @@ func labelled(recording []recorded) (pairs [][2]recorded) {
 type noise struct {
 	seconds []float64
 	at      int
+	power   float64    // see wider
+	places  *rand.Rand // see wider
 }
 
 func (n *noise) next() float64 {
 	s := n.seconds[n.at%len(n.seconds)]
 	n.at++
 	return s
+}
+
+// wider gives cells other than the baseline a multiple of the noise's spread: each of their samples is multiplied by a power of the ratio of
+// two neighbours, at a random place and in a random order. So the typical time stays that of the baseline, and no cell always has the
+// first sample of a process.
+func (n *noise) wider(multiple float64, seed uint64) *noise {
+	n.power, n.places = math.Sqrt((multiple*multiple-1)/2), rand.New(rand.NewPCG(seed, 11))
+	return n
+}
+
+// Of returns the next sample: of the baseline or its duplicate, or of another cell.
+func (n *noise) Of(other bool) float64 {
+	s := n.next()
+	if !other || n.power == 0 {
+		return s
+	}
+	a := n.places.IntN(len(n.seconds) - 1)
+	b := a + 1
+	if n.places.IntN(2) == 0 {
+		a, b = b, a
+	}
+	return s * math.Pow(n.seconds[a]/n.seconds[b], n.power)
+}
+
+// Mean returns the mean time of another cell, in that of the baseline.
+func (n *noise) Mean() float64 {
+	sum := 0.0
+	for i, s := range n.seconds[1:] {
+		sum += math.Cosh(n.power * math.Log(s/n.seconds[i]))
+	}
+	return sum / float64(len(n.seconds)-1)
+}
+
+// Trace is a recording of equal work.
+type Trace struct {
+	Name    string
+	Seconds []float64
+}
+
+// Replay returns the noise of one of several replays, which begin at different places. multiple: see wider.
+func (t Trace) Replay(replay, replays int, multiple float64) *noise {
+	return start([][]float64{t.Seconds}, replay, replays).wider(multiple, uint64(replay))
+}
+
+// equalWork returns the recordings of equal work; for few replays, only the first three. GORUN_NOISE names another directory of recordings.
+func equalWork(t testing.TB, replays int) (all []Trace) {
+	t.Helper()
+	directory := "../../testdata/noise"
+	if other := os.Getenv("GORUN_NOISE"); other != "" {
+		directory = other
+	}
+	paths, err := filepath.Glob(filepath.Join(directory, "*.csv"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".csv")
+		if strings.HasPrefix(name, "nice.") || strings.Contains(name, ".ab2.") {
+			continue
+		}
+		of := Trace{Name: name}
+		for _, s := range recordingAt(t, path) {
+			of.Seconds = append(of.Seconds, s.wall)
+		}
+		all = append(all, of)
+	}
+	require.NotEmpty(t, all, directory)
+	if replays < 40 {
+		return all[:min(3, len(all))]
+	}
+	return all
 }
 
 // traces returns the recordings of equal work, in seconds.
@@ -167,7 +239,7 @@ func runRound(t testing.TB, r *Judge, n *noise, ratios []float64) (seconds float
 	var samples []float64
 	for _, block := range round {
 		for _, cell := range block {
-			s := n.next()
+			s := n.Of(cell != r.design.Baseline && cell != r.Control())
 			if cell < len(ratios) {
 				s *= ratios[cell]
 			}

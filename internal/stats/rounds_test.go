@@ -3,9 +3,6 @@ package stats
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -17,29 +14,13 @@ import (
 // make power runs it.
 func BenchmarkRoundsToClaim(b *testing.B) {
 	const most, replays = 400, 40
-	directory := "../../testdata/noise"
-	if other := os.Getenv("GORUN_NOISE"); other != "" {
-		directory = other
-	}
-	paths, err := filepath.Glob(filepath.Join(directory, "*.csv"))
-	if err != nil || len(paths) == 0 {
-		b.Skip("no recordings in " + directory)
-	}
 	for b.Loop() {
 		fmt.Printf("%-16s %6s  %5s  %7s  %22s  %22s  %22s  %s\n", "recording", "pair σ", "cells", "effect", "claimed: rounds (s) %", "answered", "precise",
 			"smallest difference at the end")
-		for _, path := range paths {
-			name := strings.TrimSuffix(filepath.Base(path), ".csv")
-			if !strings.Contains(name, ".seq") && !strings.Contains(name, ".fresh") && !strings.Contains(name, ".mem") && !strings.Contains(name, ".ab0") {
-				continue
-			}
-			var seconds []float64
-			for _, s := range recordingAt(b, path) {
-				seconds = append(seconds, s.wall)
-			}
+		for _, of := range equalWork(b, replays) {
 			for _, cells := range []int{2, 8} {
 				for _, effect := range []float64{0.02, 0.05, 0.2, 5} {
-					printRounds(b, name, seconds, cells, effect, most, replays)
+					printRounds(b, of.Name, of.Seconds, cells, effect, most, replays)
 				}
 			}
 		}
@@ -89,14 +70,19 @@ func printRounds(b *testing.B, name string, seconds []float64, cells int, effect
 	}
 	found, smallest := [3]string{}, ""
 	for i := range found {
-		share := 100 * len(rounds[i]) / replays
-		found[i] = fmt.Sprintf("- %3d%%", share)
-		if 2*len(rounds[i]) >= replays {
-			found[i] = fmt.Sprintf("%3.0f (%6.1f) %3d%%", Median(rounds[i]), Median(times[i]), share)
-		}
+		found[i] = Medians(rounds[i], times[i], replays)
 	}
 	if len(rounds[0])*10 < 9*replays {
 		smallest = fmt.Sprintf("%.1f%%", 100*Median(widths))
 	}
 	fmt.Printf("%-16s %5.2f%%  %5d  %6.0f%%  %22s  %22s  %22s  %s\n", name, 100*sortedOf(pairs).deviation(), cells, 100*effect, found[0], found[1], found[2], smallest)
+}
+
+// Medians returns the median rounds and seconds of those replays that came to something, and their share of all replays.
+func Medians(rounds, seconds []float64, replays int) string {
+	share := 100 * len(rounds) / replays
+	if 2*len(rounds) < replays {
+		return fmt.Sprintf("- %3d%%", share)
+	}
+	return fmt.Sprintf("%3.0f (%6.1f) %3d%%", Median(rounds), Median(seconds), share)
 }
