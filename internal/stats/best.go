@@ -7,9 +7,9 @@ import (
 )
 
 // contest looks for the cell with the least typical time. Each pair of cells that share a block is followed by a sequence, and a cell is
-// out when it is claimed slower than another by a bet on that side alone. So the best cell is out by mistake only if one of the K − 1 bets
-// against it is wrong, and a cell that is called within the margin of the best only if one of K − 1 others is: 2(K − 1) one-sided bets
-// share α. It has an α of its own beside that of the verdicts.
+// out when it is claimed slower than another. It has an α of its own, which all K(K − 1)/2 pairs share. K − 1 pairs would do for one cell that is
+// better than all others, since it is out by mistake only if a bet against it is wrong; but where cells are equal, there are bets
+// against each of them.
 //
 // Where there are very many cells, each only meets the baseline: two others are seldom in one block.
 type contest struct {
@@ -27,7 +27,12 @@ type Best struct {
 }
 
 func newContest(d Design) *contest {
-	return &contest{design: d, alpha: d.Alpha / float64(len(d.Cells)-1), pairs: map[Contrast]*sequence{}, out: map[int]int{}}
+	cells := float64(len(d.Cells))
+	pairs := cells * (cells - 1) / 2
+	if d.Untied {
+		pairs = cells - 1
+	}
+	return &contest{design: d, alpha: d.Alpha / pairs, pairs: map[Contrast]*sequence{}, out: map[int]int{}}
 }
 
 // mostMet is the number of cells from which on only pairs with the baseline are followed.

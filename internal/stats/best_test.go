@@ -10,12 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bettors of a contest begin as those of its design do.
+// The bettors of a contest begin as those of its design do, and share its α.
 func TestContestOfOldRules(t *testing.T) {
 	for even, begin := range map[bool]purse{true: evenly, false: boldly} {
 		d := design(1, 3)
 		d.Best, d.Even = true, even
 		assert.Equal(t, begin, newRace(t, d).contest.pair(1, 2).begin)
+	}
+	for untied, pairs := range map[bool]float64{true: 4, false: 10} {
+		d := design(1, 5)
+		d.Best, d.Untied = true, untied
+		assert.InEpsilon(t, 2*pairs/d.Alpha, newRace(t, d).contest.pair(1, 2).lower.limit, 1e-12)
 	}
 }
 

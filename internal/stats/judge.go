@@ -29,6 +29,7 @@ type Design struct {
 	Comparisons int
 	Contrasts   []Contrast
 	Even        bool  // bettors split their wealth evenly among their stakes, as in older runs
+	Untied      bool  // the error of a contest is that of one cell against each other one, as in older runs
 	Step        *Step // nil: what is asked is whether the cells differ
 	Rate        bool  // the times are inverses of rates, and verdicts give rates
 	Amount      bool  // the compared figure is not a time; see Verdict

@@ -430,6 +430,18 @@ func TestJudge(t *testing.T) {
 	assert.Equal(t, rounds, run.Matrix.Control.Rounds)
 }
 
+// Cells leave a search for the best by the rules that the run began with.
+func TestBestByOldRules(t *testing.T) {
+	rounds := func(rules int) int {
+		run := workers(6)
+		run.Matrix.Rules, run.Matrix.Enough = rules, result.EnoughBest
+		judging := fake{ratios: map[string]float64{"workers=3": 0.5}}.play(t, run, 100)
+		require.Equal(t, []int{3}, run.Matrix.Best.Left)
+		return judging.Rounds()
+	}
+	assert.Less(t, rounds(5), rounds(matrix.Rules))
+}
+
 func TestInterim(t *testing.T) {
 	run := workers(3) // 4 samples a round, 0.1 s each
 	run.Matrix.Rounds = 10

@@ -11,8 +11,8 @@ import (
 // Rules is the version of the rules by which verdicts follow from samples. A change after which the same samples may get another
 // verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now. Since 2, the
 // header has the flags that were asked for. Since 3, it says when a cell is sampled enough. Since 4, most of the wealth of a bettor is on the
-// larger stakes. Since 5, it has the steps of a search in order.
-const Rules = 5
+// larger stakes. Since 5, it has the steps of a search in order. Since 6, all pairs of cells share the error of the best one.
+const Rules = 6
 
 const (
 	// Reproduced is the version of the rules from which on the verdicts of a run are those that its gorun gave.
@@ -20,6 +20,7 @@ const (
 	boldSince  = 4
 	// StepsSince is the version of the rules from which on numbers are asked about in order. A run that began before measures all of them.
 	StepsSince = 5
+	bestSince  = 6
 )
 
 // Judge sets the verdicts and summaries of the run's cells.
