@@ -257,7 +257,8 @@ kubernetes: ## a real Kubernetes of two nodes runs the Job of gorun fleet templa
 	testdata/kubernetes/run
 
 .PHONY: ci-long
-ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, packages, long fuzzing (2 h)
+ci-long: TIMEOUT = 90m
+ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, packages, long fuzzing (3 h)
 	$(MAKE) vm
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
