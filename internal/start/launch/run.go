@@ -45,7 +45,7 @@ type Group struct {
 
 	Timeout time.Duration // 0: none
 
-	// Lasting is the supervisor of groups that have the same Self, Dir and PassThrough; nil: this one has its own.
+	// Lasting is the supervisor of groups that have the same Self and PassThrough, and all a Dir or none; nil: this one has its own.
 	Lasting *Lasting
 
 	// Leaves collects the processes that are still alive when all members have ended. nil: they are killed.
@@ -293,7 +293,7 @@ func (r *running) start(g Group) (err error) {
 		}
 	}
 	asked := request{
-		Migrations: g.Migrations, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
+		Dir: g.Dir, Migrations: g.Migrations, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
 		Gate: g.Gate, Together: g.Together, Fixed: g.Fixed, Started: g.Started != nil, Members: g.Members,
 	}
 	for _, files := range r.files {

@@ -45,6 +45,7 @@ type message struct {
 type request struct {
 	Members    []Member      `json:"members"`
 	Files      []int         `json:"files"` // the number of descriptors of each member
+	Dir        string        `json:"dir,omitempty"`
 	Migrations bool          `json:"migrations,omitempty"`
 	Leaves     bool          `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
 	Padding    int           `json:"padding,omitempty"`
@@ -177,6 +178,11 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	}
 	if len(r.files) != files {
 		return o, fmt.Errorf("pass the standard files: %w", syscall.EMFILE) // the kernel drops those above the limit
+	}
+	if r.Dir != "" {
+		if err := os.Chdir(r.Dir); err != nil {
+			return o, err
+		}
 	}
 	if err := linux.AdoptOrphans(); err != nil {
 		return o, err

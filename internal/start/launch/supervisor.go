@@ -99,7 +99,7 @@ func (g Group) startSupervisor() (*supervisor, error) {
 	files, number := layout(null.Fd(), theirs.Fd(), inherited)
 	files[syscall.Stderr] = stderr.Fd()
 	v.pid, err = syscall.ForkExec(g.Self.Path, g.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
-		Dir: g.Dir, Env: g.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
+		Env: g.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
 	})
 	if err != nil {
 		conn.Close()

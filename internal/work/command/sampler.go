@@ -127,10 +127,7 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 			g.Keep = 0 // the command writes directly to gorun's output
 		}
 	} else {
-		g.InMemory = c.Output != outputPipe
-		if c.Revision == "" { // else each has a directory of its own
-			g.Lasting = &s.lasting
-		}
+		g.Lasting, g.InMemory = &s.lasting, c.Output != outputPipe
 	}
 	files := opened{}
 	defer func() { files.close() }() // the files that are opened here
