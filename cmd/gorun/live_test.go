@@ -323,6 +323,7 @@ func killedBy(t *testing.T, times int, who func(t *testing.T, pid string) []stri
 	guardian := tests.Descendant(t, cmd.Process.Pid, "guardian")
 	require.NotZero(t, guardian)
 	require.NoError(t, syscall.Kill(guardian, syscall.SIGSTOP)) // neither puts anything back when the other is gone
+	tests.Await(t, "stop", func() bool { return tests.State(guardian) == 'T' })
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	require.NoError(t, syscall.Kill(guardian, syscall.SIGKILL))
