@@ -27,6 +27,7 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
 	if o.Turns.Count > 0 && !g.Gate { // members of a gate wait for each other
 		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
+		s.Account = result.AccountOf(o.WallSeconds, o.Turns.OnCPU, o.Turns.Waited, o.UserSeconds, o.SystemSeconds)
 	}
 	return s, o, nil
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
+	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
 	"gorun/internal/place/placement"
 	"gorun/internal/record/result"
 	"gorun/internal/sample/measure"
@@ -60,6 +63,50 @@ func TestSample(t *testing.T) {
 	s, _, err := measure.Command(ctx, launch.Group{Self: self, Members: []launch.Member{{Argv: []string{"sleep", "600"}}}})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
+}
+
+// The account of a program adds up to its wall time, and what it does is in the part where it belongs.
+func TestAccountOfPrograms(t *testing.T) {
+	path, err := os.Executable()
+	require.NoError(t, err)
+	self := launch.Self{Path: path, Argv: []string{path}}
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	cpu := cpuset.Of(allowed.List()[0])
+	account := func(setting placement.Setting, argv ...string) (result.Account, result.Sample) {
+		s, _, err := measure.Command(t.Context(), launch.Group{Self: self, Members: []launch.Member{{Argv: argv, Setting: setting}}})
+		require.NoError(t, err)
+		require.NotNil(t, s.Account)
+		assert.InDelta(t, s.Seconds*1e9, s.Account.Running+s.Account.Waiting+s.Account.Blocked, 0.5, "the parts add up to the wall time")
+		if s.Account.User != nil {
+			assert.Equal(t, s.Account.Running, *s.Account.User+*s.Account.Kernel)
+		}
+		return *s.Account, s
+	}
+	const loop = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+
+	sleeps, _ := account(placement.Setting{}, "sleep", "0.1")
+	assert.GreaterOrEqual(t, sleeps.Blocked, uint64(99_000_000))
+	assert.NotNil(t, sleeps.User, "it has one thread")
+
+	starts, s := account(placement.Setting{}, "sh", "-c", "(exec sh -c '"+loop+"'); exit 0")
+	assert.Nil(t, starts.User)
+	assert.InDelta(t, s.CPUSeconds()*1e9, starts.Running+starts.Others, 10_000)
+	assert.Greater(t, starts.Others, starts.Running, "another process did the work")
+	assert.GreaterOrEqual(t, starts.Blocked+starts.Waiting, starts.Running)
+
+	hog := exec.CommandContext(t.Context(), "taskset", "-c", cpu.String(), "sh", "-c", "echo; while :; do :; done")
+	begun, err := hog.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, hog.Start())
+	defer func() {
+		_ = hog.Process.Kill()
+		_ = hog.Wait()
+	}()
+	_, err = begun.Read(make([]byte, 1))
+	require.NoError(t, err)
+	waits, _ := account(placement.Setting{CPUs: cpu}, "sh", "-c", loop)
+	assert.Greater(t, waits.Waiting, waits.Running/4, "the hog has its share of the CPU")
 }
 
 // A run keeps its samples, and so all that one of them points to, which is not what the command printed.

@@ -1,0 +1,48 @@
+package result
+
+import "math"
+
+// Account says where the time of a started program went, in nanoseconds. Running, Waiting and Blocked are those of its first thread, from its
+// start to its end, and add up to the wall time. Of its other threads and of the processes that it started, only the CPU time is known
+// when they have ended: that is Others.
+type Account struct {
+	Running uint64 `json:"running"` // on a CPU (schedstat, Documentation/scheduler/sched-stats.rst)
+	Waiting uint64 `json:"waiting"` // ready to run, while another thread had the CPU (schedstat)
+	Blocked uint64 `json:"blocked"` // neither: asleep, stopped, throttled by a quota, or while the hypervisor had the CPU
+	Others  uint64 `json:"others"`  // CPU time of other threads and processes
+	// Running in parts, which add up to it. The kernel finds their shares by looking at the thread at each tick of its clock
+	// (kernel/sched/cputime.c). nil: not known, because the kernel keeps the sum with other threads.
+	User   *uint64 `json:"user,omitempty"`
+	Kernel *uint64 `json:"kernel,omitempty"`
+}
+
+// alone is the CPU time, in nanoseconds, that a program of one thread can use after its schedstat was read: while it ends. Another thread or
+// process takes longer to start and end.
+const alone = 50_000
+
+// AccountOf returns the account of a program with this wall time, whose first thread ran and waited for this long, and which used this much
+// CPU time in user mode and in the kernel, with all its threads and processes; all in seconds. It returns nil if the times contradict each
+// other.
+func AccountOf(wall, ran, waited, user, kernel float64) *Account {
+	ns := func(seconds float64) uint64 { return uint64(math.Round(max(0, seconds) * 1e9)) }
+	a := Account{Running: ns(ran), Waiting: ns(waited)}
+	if a.Running+a.Waiting > ns(wall) {
+		return nil
+	}
+	a.Blocked = ns(wall) - a.Running - a.Waiting
+	if used := ns(user) + ns(kernel); used > a.Running {
+		a.Others = used - a.Running
+	}
+	if a.Others < alone {
+		share := 0.0
+		if user+kernel > 0 {
+			share = kernel / (user + kernel)
+		}
+		a.Kernel = new(uint64(math.Round(share * float64(a.Running))))
+		a.User = new(a.Running - *a.Kernel)
+	}
+	return &a
+}
+
+// Sum is the time of the account: the wall time and the CPU time of others.
+func (a Account) Sum() uint64 { return a.Running + a.Waiting + a.Blocked + a.Others }
