@@ -63,6 +63,7 @@ func newCompare(e env) *cobra.Command {
 	run.AddExitUndecided(flags, &o.exitUndecided)
 	run.AddFormat(flags, &o.format, document.For[render.Run]())
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
+	flags.BoolVar(&o.env.Show.Why, "why", false, run.WhyUsage)
 	flags.Lists("across", matrix.Across())
 	flags.Lists("fail-on", matrix.Failures)
 	addFlags(e, cmd, flags)
@@ -89,6 +90,9 @@ func (o *compareOptions) validate() error {
 			return hint.Flag("across", word, hint.With(errors.New("no such condition"),
 				"there are "+strings.Join(matrix.Across(), ", ")))
 		}
+	}
+	if o.env.Show.Why && len(o.files) != 1 {
+		return hint.Usage(hint.With(errors.New("--why is about the cells of one journal"), "gorun compare --why run.jsonl"))
 	}
 	if n := len(o.files); n != 1 && (n == 0 || n%2 != 0) {
 		return hint.Usage(hint.With(fmt.Errorf("compare takes one journal, or pairs of A and B, but got %d", n),
@@ -151,6 +155,9 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	}
 	if side.Run.Gate = o.failOn.Gate(side.Run); side.Run.Gate != nil {
 		fmt.Fprintln(o.env.Stderr, hint.Line(side.Run.Gate.String()))
+	}
+	if o.env.Show.Why {
+		matrix.Explain(side.Run, true)
 	}
 	if err := document.Show(o.env.Stdout, render.Views(views).Run(side.Run), o.format, o.env.Show); err != nil {
 		return err

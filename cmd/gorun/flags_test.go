@@ -359,7 +359,7 @@ func FuzzFlags(f *testing.F) {
 // measures the same whatever its value is.
 var neutral = strings.Fields(`
 	abort-if apply best budget dry-run estimate exit-undecided export-json export-markdown fail-on format margin metrics-linger metrics-listen metrics-textfile out pid
-	precision quiet resume resume-changed samples seed strict svg sysroot until-precision verbose warmup with-cgroup with-pid`)
+	precision quiet resume resume-changed samples seed strict svg sysroot until-precision verbose warmup why with-cgroup with-pid`)
 
 // With --resume, each flag is compared or neutral.
 func TestFlagsOfAResumedRun(t *testing.T) {

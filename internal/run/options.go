@@ -110,6 +110,7 @@ type resultFlags struct {
 
 	quiet   bool
 	verbose bool
+	why     bool
 	dryRun  bool
 }
 
@@ -158,6 +159,9 @@ func AddExitUndecided(flags *experiment.FlagSet, code *int) {
 // VerboseUsage is the usage of --verbose.
 const VerboseUsage = "show more in a table: all figures, the verdict on each of them and what more rounds\n" +
 	"would give, and all reasons"
+
+// WhyUsage is the usage of --why.
+const WhyUsage = "show in which parts of the time the differences are (gorun help verdicts)"
 
 // AddFormat adds the flag --format, for a kind of document that has these formats.
 func AddFormat(flags *experiment.FlagSet, format *string, formats document.Formats) {
@@ -252,13 +256,14 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.BoolVar(&o.best, "best", false, "end when the best cell is known (gorun help method)")
 	flags.BoolVar(&o.everyStep, "every-step", false, "sample all numbers of --copies or --gomaxprocs and compare them with the first, not\n"+
 		"in order up to the one that does not scale (gorun help copies)")
+	flags.BoolVar(&o.why, "why", false, WhyUsage)
 	flags.BoolVar(&o.untilPrecision, "until-precision", false, "go on to the --precision, also when --fail-on is answered")
 	AddExitUndecided(flags, &o.exitUndecided)
 	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+
 		"the baseline is run once, with what is given to run before and after it")
 	flags.Group(experiment.GroupSamples)
-	flags.Rare("warmup", "precision", "margin", "every-step", "estimate", "resume-changed", "until-precision", "exit-undecided")
-	flags.Neutral("samples", "warmup", "budget", "precision", "margin", "resume", "resume-changed", "best", "fail-on", "until-precision", "exit-undecided", "estimate")
+	flags.Rare("warmup", "precision", "margin", "every-step", "estimate", "resume-changed", "until-precision", "exit-undecided", "why")
+	flags.Neutral("samples", "warmup", "budget", "precision", "margin", "resume", "resume-changed", "best", "fail-on", "until-precision", "exit-undecided", "estimate", "why")
 }
 
 // registerSearch adds the flags for searching a history.

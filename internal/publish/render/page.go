@@ -110,6 +110,7 @@ func (r Run) page(verbose bool) view.Page {
 		Tables: append(r.views.Tables(r.Run, verbose), view.Quality(r.Run, verbose)...),
 		Below: []view.Text{
 			func(opts term.Options) string { return interrupted(r.Run, opts) },
+			func(opts term.Options) string { return view.WhyBlock(r.Run, opts) },
 			func(opts term.Options) string { return r.views.findingsBlock(r.Run, opts) },
 			func(opts term.Options) string { return term.Dimmed(r.views.howBlock(r.Run, opts), opts) },
 		},

@@ -331,11 +331,12 @@ type Cell struct {
 	Words    string                   `json:"words,omitempty"` // Verdict in words
 	// With several layouts, the typical ratio to the baseline of each, by the deciding figure. One without samples is left out.
 	Layouts []float64 `json:"layouts,omitempty"`
+	Why     *Why      `json:"why,omitempty"` // where the difference to the baseline is; nil: the samples have no account
 }
 
 // Judged gives a cell what follows from the samples of another one.
 func (c *Cell) Judged(by Cell) {
-	c.Summary, c.Verdict, c.Verdicts, c.Words, c.Layouts = by.Summary, by.Verdict, by.Verdicts, by.Words, by.Layouts
+	c.Summary, c.Verdict, c.Verdicts, c.Words, c.Layouts, c.Why = by.Summary, by.Verdict, by.Verdicts, by.Words, by.Layouts, by.Why
 }
 
 // CPUs is a list of CPUs as one machine has it.

@@ -223,6 +223,7 @@ func Verdicts(run *result.Run) []Statement {
 		statements, claims = Search(run), nil
 	case len(claims) > 0 || statements == nil:
 		statements = append(statements, Judgements(claims, against)...)
+		statements = append(statements, causes(run, names)...)
 	}
 	if len(claims) == 1 && len(run.Cells) == 2 && run.Cells[0].Summary != nil && run.Cells[1].Summary != nil {
 		times := cellTimes(run)

@@ -1,0 +1,187 @@
+package matrix_test
+
+import (
+	"encoding/csv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/dev/tests"
+	"gorun/internal/judge/matrix"
+	"gorun/internal/record/result"
+	"gorun/internal/stats"
+)
+
+// accounted gives samples an account: of the 100 ms of each, a noisy half is spent running. A cell's extra time is in one part.
+func accounted(spread float64, cell, part string, extra float64) func(*result.Sample, string) {
+	return func(s *result.Sample, of string) {
+		noise := rand.New(rand.NewPCG(math.Float64bits(s.Seconds), uint64(s.Round)))
+		width := 0.002
+		if of == cell {
+			width *= spread
+		}
+		some := func(mean float64) float64 { return max(0, mean+width*noise.NormFloat64()) }
+		seconds := map[string]float64{"user": some(0.03), "kernel": some(0.02), "waiting": some(0.01), "blocked": some(0.04)}
+		if of == cell {
+			seconds[part] += extra
+		}
+		running := seconds["user"] + seconds["kernel"]
+		s.Seconds = running + seconds["waiting"] + seconds["blocked"]
+		s.UserSeconds, s.SystemSeconds = seconds["user"], seconds["kernel"]
+		s.Account = result.AccountOf(s.Seconds, running, seconds["waiting"], seconds["user"], seconds["kernel"])
+		faults := uint64(1e6 * seconds["kernel"])
+		s.Quality.Signals.MinorFaults = &faults
+	}
+}
+
+// TestWhy: the part that holds the difference is named, and no other.
+func TestWhy(t *testing.T) {
+	for part, cause := range map[string]string{"user": "user", "kernel": "kernel", "waiting": "waiting", "blocked": "blocked"} {
+		run := workers(3)
+		fake{spoil: accounted(1, "workers=1", part, 0.04)}.play(t, run, 40)
+		assert.Nil(t, run.Cells[0].Why)
+		slow := run.Cells[1].Why
+		require.NotNil(t, slow)
+		assert.Nil(t, run.Cells[2].Why, "only a difference that is claimed is explained unasked")
+		matrix.Explain(run, true)
+		assert.Equal(t, slow, run.Cells[1].Why)
+		equal := run.Cells[2].Why
+		require.NotNil(t, equal)
+		assert.Equal(t, cause, slow.Cause)
+		assert.Empty(t, equal.Cause)
+		assert.InDelta(t, 0.04, slow.Part(cause).Typical, 0.004)
+		assert.InDelta(t, 0, slow.Gap, 0.01)
+		assert.Equal(t, part == "kernel", slow.Drivers[0].Clear(1), "page faults go with the time in the kernel")
+		assert.Len(t, slow.Drivers, 1, "what no sample has is no driver")
+		assert.Equal(t, 30, slow.Comparisons)
+	}
+}
+
+// TestWhySlowsNoVerdict: the same samples without an account get the same verdicts after the same rounds.
+func TestWhySlowsNoVerdict(t *testing.T) {
+	with, without := workers(3), workers(3)
+	account := accounted(1, "workers=1", "waiting", 0.01)
+	a := fake{spoil: account}.play(t, with, 60)
+	b := fake{spoil: func(s *result.Sample, of string) {
+		account(s, of)
+		s.Account = nil
+	}}.play(t, without, 60)
+	assert.Equal(t, b.Rounds(), a.Rounds())
+	for i := range with.Cells {
+		assert.Nil(t, without.Cells[i].Why)
+		with.Cells[i].Why = nil
+	}
+	assert.Equal(t, document(t, without.Cells), document(t, with.Cells))
+	assert.Equal(t, document(t, without.Matrix), document(t, with.Matrix))
+}
+
+// recordedAccounts gives the samples those of recorded noise, one after the other: the wall time, its parts, faults and switches. With a
+// spread, the deviations of a cell's parts are that many times those of the baseline, and as often up as down: otherwise the
+// typical difference of two cells whose times are skewed would not be 0.
+func recordedAccounts(t *testing.T, replay uint64, spread float64) func(*result.Sample, string) {
+	paths, err := filepath.Glob("../../../testdata/noise/*.seq?.*.csv")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	f, err := os.Open(paths[replay%uint64(len(paths))])
+	require.NoError(t, err)
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	columns := map[string][]float64{}
+	for at, name := range rows[0] {
+		for _, row := range rows[1:] {
+			n, _ := strconv.ParseFloat(row[at], 64) // labels are texts
+			columns[name] = append(columns[name], n)
+		}
+	}
+	next, signs := int(replay*137), rand.New(rand.NewPCG(replay, 1))
+	return func(s *result.Sample, of string) {
+		i := next % len(rows[1:])
+		next++
+		run, wait := columns["run"][i]/1e9, columns["wait"][i]/1e9
+		blocked := max(0, columns["wall"][i]/1e9-run-wait)
+		if spread > 1 {
+			deviations := 1.0
+			if of == "workers=1" {
+				deviations = spread
+			}
+			around := func(x float64, name string) float64 {
+				deviation := x - stats.Median(columns[name])/1e9
+				return max(0, 0.2+deviations*deviation*float64(2*signs.IntN(2)-1))
+			}
+			run, wait, blocked = around(run, "run"), around(wait, "wait"), 0.2
+		}
+		s.Seconds, s.UserSeconds = run+wait+blocked, run
+		s.Account = result.AccountOf(s.Seconds, run, wait, run, 0)
+		require.NotNil(t, s.Account)
+		sig := &s.Quality.Signals
+		sig.MinorFaults, sig.InvoluntarySwitches = new(uint64(columns["minf"][i])), new(uint64(columns["niv"][i]))
+		sig.VoluntarySwitches, sig.CPUPressureSeconds = new(uint64(columns["nv"][i])), new(columns["psi"][i]/1e6)
+	}
+}
+
+// TestWhyOfEqualCells: of equal cells, also one with more spread, at most 5% of families leave out 0 in any interval, and at most 5% name
+// a cause. In recorded noise, what is true of a sample is true of the next one.
+func TestWhyOfEqualCells(t *testing.T) {
+	t.Parallel()
+	t.Run("few", func(t *testing.T) { testWhyOfEqualCells(t, 40) })
+	t.Run("all", func(t *testing.T) {
+		tests.Target(t, "ci-long")
+		testWhyOfEqualCells(t, 1000)
+	})
+}
+
+func testWhyOfEqualCells(t *testing.T, families uint64) {
+	for name, account := range map[string]func(t *testing.T, family uint64, spread float64) func(*result.Sample, string){
+		"normal": func(_ *testing.T, _ uint64, spread float64) func(*result.Sample, string) {
+			return accounted(spread, "workers=1", "user", 0)
+		},
+		"recorded": recordedAccounts,
+	} {
+		for _, spread := range []float64{1, 2, 5} {
+			beyond, named := uint64(0), uint64(0)
+			for family := range families {
+				run := workers(3)
+				run.Seed, run.Matrix.Rounds = family, 40
+				fake{session: family << 20, spoil: account(t, family, spread)}.play(t, run, 40)
+				matrix.Explain(run, true)
+				anyBeyond, anyNamed := false, false
+				for _, cell := range run.Cells[1:] {
+					for _, p := range append(cell.Why.Parts, cell.Why.Drivers...) {
+						anyBeyond = anyBeyond || p.Clear(1) || p.Clear(-1)
+					}
+					anyNamed = anyNamed || cell.Why.Cause != ""
+				}
+				if anyBeyond {
+					beyond++
+				}
+				if anyNamed {
+					named++
+				}
+			}
+			t.Logf("%s noise, spread %v: of %d families, %d leave out 0, and %d name a cause", name, spread, families, beyond, named)
+			assert.LessOrEqual(t, beyond*20, families, "%s noise, spread %v", name, spread)
+			assert.LessOrEqual(t, named*20, families, "%s noise, spread %v", name, spread)
+		}
+	}
+}
+
+// TestWhyLeavesOutBlocks: a block with a sample without an account is left out, whichever cell has it.
+func TestWhyLeavesOutBlocks(t *testing.T) {
+	run := workers(2)
+	account := accounted(1, "workers=1", "waiting", 0.04)
+	fake{spoil: func(s *result.Sample, of string) {
+		account(s, of)
+		if s.Control && s.Round%2 == 0 {
+			s.Account = nil
+		}
+	}}.play(t, run, 20)
+	matrix.Explain(run, true)
+	assert.Equal(t, run.Cells[1].Verdict.Rounds/2, run.Cells[1].Why.Rounds)
+}

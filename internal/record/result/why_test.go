@@ -1,0 +1,88 @@
+package result_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/record/result"
+	"gorun/internal/stats"
+)
+
+// TestConclude: a part is the cause if it holds at least half of the difference and its interval leaves out 0.
+func TestConclude(t *testing.T) {
+	known := func(name string, ms float64) result.Part {
+		lo, hi := (ms-0.1)/1e3, (ms+0.1)/1e3
+		return result.Part{Name: name, Unit: result.WhySeconds, Shift: stats.Shift{Typical: ms / 1e3, Lo: &lo, Hi: &hi}}
+	}
+	vague := func(name string, ms float64) result.Part {
+		lo, hi := -1.0, 1.0
+		return result.Part{Name: name, Unit: result.WhySeconds, Shift: stats.Shift{Typical: ms / 1e3, Lo: &lo, Hi: &hi}}
+	}
+	for name, c := range map[string]struct {
+		parts []result.Part
+		gap   float64
+		cause string
+	}{
+		"waiting":         {[]result.Part{known("running", 3), known("waiting", 17), known("blocked", 0)}, 0, "waiting"},
+		"centres":         {[]result.Part{known("running", 3), known("waiting", 18), known("blocked", 1)}, -0.002, "waiting"},
+		"not known":       {[]result.Part{known("running", 3), vague("waiting", 17), known("blocked", 0)}, 0, ""},
+		"too little":      {[]result.Part{known("running", 7), known("waiting", 7), known("blocked", 6)}, 0, ""},
+		"other direction": {[]result.Part{known("running", -20), known("waiting", 9), known("blocked", 9)}, 0.022, ""},
+		"ticks":           {[]result.Part{known("running", 19), known("user", 9.9), known("kernel", 9.1), known("waiting", 1)}, 0, "running"},
+		"kernel":          {[]result.Part{known("running", 19), known("user", 1), known("kernel", 18), known("waiting", 1)}, 0, "kernel"},
+		"neither":         {[]result.Part{known("running", 19), known("user", 0), vague("kernel", 18), known("waiting", 1)}, 0, "running"},
+		"others":          {[]result.Part{known("running", 0), known("blocked", 20), known("others", 18)}, 0, "others"},
+		"slept":           {[]result.Part{known("running", 0), known("blocked", 20), known("others", 2)}, 0, "blocked"},
+	} {
+		w := result.Why{Wall: known("", 20), Parts: c.parts}
+		w.Conclude(true)
+		assert.Equal(t, c.cause, w.Cause, name)
+		assert.InDelta(t, c.gap, w.Gap, 1e-9, name)
+		w.Cause = ""
+		w.Conclude(false)
+		assert.Empty(t, w.Cause, "a difference that was not claimed has no cause")
+	}
+}
+
+// TestDrivers: what may explain the cause is named if it holds half of the difference, or if there is more of it than the longer time explains.
+func TestDrivers(t *testing.T) {
+	driver := func(name, unit string, baseline, lo, hi float64, of ...string) result.Part {
+		return result.Part{Name: name, Unit: unit, Of: of, Baseline: baseline, Shift: stats.Shift{Typical: (lo + hi) / 2, Lo: &lo, Hi: &hi}}
+	}
+	for name, c := range map[string]struct {
+		drivers []result.Part
+		causes  []string
+		sign    float64 // of the difference
+	}{
+		"more faults":      {[]result.Part{driver("faults", "count", 100, 201, 300, "waiting")}, []string{"faults"}, 1},
+		"as many a second": {[]result.Part{driver("faults", "count", 100, 199, 300, "waiting")}, nil, 1},
+		"of another part":  {[]result.Part{driver("faults", "count", 100, 1000, 1001, "kernel")}, nil, 1},
+		"less":             {[]result.Part{driver("faults", "count", 100, -300, -201, "waiting")}, []string{"faults"}, -1},
+		"fewer, not less":  {[]result.Part{driver("faults", "count", 100, -300, -199, "waiting")}, nil, -1},
+		"both": {[]result.Part{
+			driver("throttled", "s", 0, 0.009, 0.013, "waiting", "blocked"), driver("faults", "count", 0, 1, 2, "kernel", "waiting"),
+		}, []string{"throttled", "faults"}, 1},
+		"too short": {[]result.Part{driver("throttled", "s", 0, 0.008, 0.011, "waiting")}, nil, 1},
+		"not known": {[]result.Part{driver("throttled", "s", 0, -0.001, 0.03, "waiting")}, nil, 1},
+	} {
+		lo, hi := c.sign*0.02-0.001, c.sign*0.02+0.001
+		whole := result.Part{Name: "waiting", Unit: "s", Baseline: 0.01, Shift: stats.Shift{Typical: c.sign * 0.02, Lo: &lo, Hi: &hi}}
+		w := result.Why{Wall: whole, Parts: []result.Part{whole}, Drivers: c.drivers}
+		w.Conclude(true)
+		assert.Equal(t, "waiting", w.Cause, name)
+		assert.Equal(t, c.causes, w.ExplainedBy, name)
+	}
+}
+
+func TestDifferenceInWords(t *testing.T) {
+	p := result.Part{Unit: result.WhySeconds, Shift: stats.Shift{Typical: -0.0019}}
+	assert.Equal(t, "−1.90 ms (not bounded yet)", p.Words())
+	p.Lo = new(-0.002)
+	assert.Equal(t, "at least −2.00 ms", p.Interval())
+	p.Hi = new(0.0)
+	assert.Equal(t, "−1.90 ms (−2.00 ms to 0 s)", p.Words())
+	p.Lo = nil
+	assert.Equal(t, "at most 0 s", p.Interval())
+	assert.Equal(t, "+36.0", result.Part{Unit: result.WhyCount, Shift: stats.Shift{Typical: 36}}.Centre())
+}
