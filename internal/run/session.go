@@ -197,10 +197,10 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 		}
 	}
 	unkept := s.endJournal(o)
-	if o.why { // it follows from the samples, and the journal does not need it
+	s.env.Views.Derive(s.run)
+	if o.why {
 		matrix.Explain(s.run, true)
 	}
-	s.env.Views.Derive(s.run)
 	if s.run.Gate = o.failOn.Gate(s.run); s.run.Gate != nil {
 		fmt.Fprintln(s.env.Stderr, hint.Line(s.run.Gate.String()))
 	}

@@ -39,7 +39,6 @@ func (b *Judging) Judge() {
 			}
 		}
 	}
-	Explain(b.run, false)
 	control := b.control(b.groups[b.at[m.Baseline].group])
 	m.Control, m.ControlVerdicts = &control.decides, control.others
 	if m.Ends().Enough == result.EnoughBest {

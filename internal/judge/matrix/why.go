@@ -43,7 +43,7 @@ func known[N uint64 | float64](figure *N) float64 {
 var reasons = [...]reason{
 	{name: result.WhyWall, label: "wall time", unit: result.WhySeconds, of: func(s *result.Sample) float64 { return s.Seconds }},
 	part(result.WhyRunning, "running", func(a *result.Account) *uint64 { return &a.Running }),
-	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User }),
+	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User() }),
 	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
 	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }),
 	part(result.WhyBlocked, "blocked", func(a *result.Account) *uint64 { return &a.Blocked }),
@@ -55,8 +55,7 @@ var reasons = [...]reason{
 	counted("migrations", "migrations of threads", func(sig *result.Signals) *uint64 { return sig.Migrations },
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, result.WhyBlocked, result.WhyWaiting),
-	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds },
-		result.WhyWaiting, result.WhyBlocked), // what the first thread waits for may wait for a CPU itself
+	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, result.WhyWaiting),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
 		result.WhyRunning, result.WhyWaiting, result.WhyBlocked),
 }

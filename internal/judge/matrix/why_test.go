@@ -45,6 +45,7 @@ func TestWhy(t *testing.T) {
 	for part, cause := range map[string]string{"user": "user", "kernel": "kernel", "waiting": "waiting", "blocked": "blocked"} {
 		run := workers(3)
 		fake{spoil: accounted(1, "workers=1", part, 0.04)}.play(t, run, 40)
+		matrix.Explain(run, false)
 		assert.Nil(t, run.Cells[0].Why)
 		slow := run.Cells[1].Why
 		require.NotNil(t, slow)
@@ -73,6 +74,8 @@ func TestWhySlowsNoVerdict(t *testing.T) {
 		s.Account = nil
 	}}.play(t, without, 60)
 	assert.Equal(t, b.Rounds(), a.Rounds())
+	matrix.Explain(with, true)
+	matrix.Explain(without, true)
 	for i := range with.Cells {
 		assert.Nil(t, without.Cells[i].Why)
 		with.Cells[i].Why = nil

@@ -10,6 +10,7 @@ import (
 	"gorun/internal/base/shell"
 	"gorun/internal/base/units"
 	"gorun/internal/experiment"
+	"gorun/internal/judge/matrix"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/record/column"
 	"gorun/internal/record/result"
@@ -60,11 +61,12 @@ func (v Views) Tables(run *result.Run, verbose bool) []table.Table {
 	return x.Tables(run, verbose)
 }
 
-// Derive adds the findings and warnings that follow from a run's samples alone, so that a run that was resumed, interrupted, or
-// read from its journal has the same.
+// Derive adds what follows from a run's samples alone, so that a run that was resumed, interrupted, or read from its journal has the same: the
+// findings and warnings, and where the time of cells went that differ. A journal does not keep them.
 func (v Views) Derive(run *result.Run) {
 	_, changed := run.FilesAtEnd()
 	run.Warnings = append(run.Warnings, changed...)
+	matrix.Explain(run, false)
 	derived := v.Of(run.Experiment).Derived
 	if derived == nil {
 		return

@@ -6,13 +6,12 @@ import "math"
 // start to its end, and add up to the wall time. Of its other threads and of the processes that it started, only the CPU time is known
 // when they have ended: that is Others.
 type Account struct {
-	Running uint64 `json:"running"` // on a CPU (schedstat, Documentation/scheduler/sched-stats.rst)
-	Waiting uint64 `json:"waiting"` // ready to run, while another thread had the CPU (schedstat)
-	Blocked uint64 `json:"blocked"` // neither: asleep, stopped, throttled by a quota, or while the hypervisor had the CPU
-	Others  uint64 `json:"others"`  // CPU time of other threads and processes
-	// Running in parts, which add up to it. The kernel finds their shares by looking at the thread at each tick of its clock
+	Running uint64 `json:"running"`          // on a CPU (schedstat, Documentation/scheduler/sched-stats.rst)
+	Waiting uint64 `json:"waiting"`          // ready to run, while another thread had the CPU (schedstat)
+	Blocked uint64 `json:"blocked"`          // neither: asleep, stopped, throttled by a quota, or while the hypervisor had the CPU
+	Others  uint64 `json:"others,omitempty"` // CPU time of other threads and processes
+	// The part of Running that was in the kernel; the rest was in user mode. The kernel finds it by looking at the thread at each tick of its clock
 	// (kernel/sched/cputime.c). nil: not known, because the kernel keeps the sum with other threads.
-	User   *uint64 `json:"user,omitempty"`
 	Kernel *uint64 `json:"kernel,omitempty"`
 }
 
@@ -39,10 +38,17 @@ func AccountOf(wall, ran, waited, user, kernel float64) *Account {
 			share = kernel / (user + kernel)
 		}
 		a.Kernel = new(uint64(math.Round(share * float64(a.Running))))
-		a.User = new(a.Running - *a.Kernel)
 	}
 	return &a
 }
 
 // Sum is the time of the account: the wall time and the CPU time of others.
 func (a Account) Sum() uint64 { return a.Running + a.Waiting + a.Blocked + a.Others }
+
+// User is the part of Running in user mode; nil: not known.
+func (a Account) User() *uint64 {
+	if a.Kernel == nil {
+		return nil
+	}
+	return new(a.Running - *a.Kernel)
+}

@@ -14,16 +14,17 @@ func TestAccount(t *testing.T) {
 	one := result.AccountOf(0.100000001, 0.030000007, 0.020000003, 0.010001, 0.019999)
 	require.NotNil(t, one)
 	assert.Equal(t, result.Account{
-		Running: 30000007, Waiting: 20000003, Blocked: 49999991, User: new(uint64(10001002)), Kernel: new(uint64(19999005)),
+		Running: 30000007, Waiting: 20000003, Blocked: 49999991, Kernel: new(uint64(19999005)),
 	}, *one)
 	assert.EqualValues(t, 100000001, one.Sum())
-	assert.Equal(t, one.Running, *one.User+*one.Kernel)
+	assert.EqualValues(t, 10001002, *one.User())
+	assert.Equal(t, one.Running, *one.User()+*one.Kernel)
 
 	several := result.AccountOf(0.1, 0.03, 0.02, 0.05, 0.01)
 	require.NotNil(t, several)
 	assert.EqualValues(t, 30_000_000, several.Others)
 	assert.EqualValues(t, 130_000_000, several.Sum())
-	assert.Nil(t, several.User, "the time of others is not spread over the first thread's")
+	assert.Nil(t, several.User(), "the time of others is not spread over the first thread's")
 
 	assert.Nil(t, result.AccountOf(0.01, 0.02, 0, 0.02, 0), "it cannot have run longer than it lived")
 }

@@ -116,11 +116,11 @@ func (w *Why) Conclude(claimed bool) {
 	}
 }
 
-// explains reports whether a driver may explain the difference of the wall time. A program that runs for longer has more faults and switches
-// for that reason alone.
+// explains reports whether a driver may explain the difference of the wall time. A program that runs for longer has more faults and switches,
+// and more pressure of other programs, for that reason alone.
 func (w *Why) explains(p *Part) bool {
-	if p.Unit == WhySeconds {
-		return w.half(p)
+	if p.Unit == WhySeconds && !w.half(p) {
+		return false
 	}
 	return w.Wall.Baseline > 0 && p.Beyond(p.Baseline*w.Wall.Typical/w.Wall.Baseline, w.Wall.Typical)
 }

@@ -63,8 +63,9 @@ func TestDrivers(t *testing.T) {
 		"both": {[]result.Part{
 			driver("throttled", "s", 0, 0.009, 0.013, "waiting", "blocked"), driver("faults", "count", 0, 1, 2, "kernel", "waiting"),
 		}, []string{"throttled", "faults"}, 1},
-		"too short": {[]result.Part{driver("throttled", "s", 0, 0.008, 0.011, "waiting")}, nil, 1},
-		"not known": {[]result.Part{driver("throttled", "s", 0, -0.001, 0.03, "waiting")}, nil, 1},
+		"too short":        {[]result.Part{driver("throttled", "s", 0, 0.008, 0.011, "waiting")}, nil, 1},
+		"as much a second": {[]result.Part{driver("pressure", "s", 0.01, 0.019, 0.023, "waiting")}, nil, 1},
+		"not known":        {[]result.Part{driver("throttled", "s", 0, -0.001, 0.03, "waiting")}, nil, 1},
 	} {
 		lo, hi := c.sign*0.02-0.001, c.sign*0.02+0.001
 		whole := result.Part{Name: "waiting", Unit: "s", Baseline: 0.01, Shift: stats.Shift{Typical: c.sign * 0.02, Lo: &lo, Hi: &hi}}
