@@ -252,7 +252,7 @@ func (c *command) resolve(m *machine, s combination) ([]*row, experiment.Resolut
 	}
 	on.Sampling, on.Given = s.sampling, s.given
 	if on.Given == nil {
-		on.Given = func(string) bool { return false }
+		on.Given = func(flag string) bool { return flag == "why" && c.why } // it alone asks for more figures of each cell
 	}
 	if flags := s.cell.Flags; c.kind == matrixRun {
 		on.Recorded = slices.DeleteFunc(slices.Clone(on.Recorded), func(recorded result.Cell) bool {

@@ -14,6 +14,7 @@ type reason struct {
 	unit        string
 	of          func(s *result.Sample) float64 // NaN: not known
 	parts       []string                       // of a driver: those that it may explain
+	longest     float64                        // seconds that one event of a count can take; 0: no limit is known
 }
 
 // part is a row of a part of the time, which is in nanoseconds.
@@ -24,12 +25,12 @@ func part(name, label string, of func(a *result.Account) *uint64) reason {
 }
 
 // counted and timed are rows of drivers.
-func counted(name, label string, of func(sig *result.Signals) *uint64, parts ...string) reason {
-	return reason{name, label, result.WhyCount, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts}
+func counted(name, label string, longest float64, of func(sig *result.Signals) *uint64, parts ...string) reason {
+	return reason{name, label, result.WhyCount, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, longest}
 }
 
 func timed(name, label string, of func(sig *result.Signals) *float64, parts ...string) reason {
-	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts}
+	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, 0}
 }
 
 func known[N uint64 | float64](figure *N) float64 {
@@ -47,12 +48,12 @@ var reasons = [...]reason{
 	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
 	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }),
 	part(result.WhyBlocked, "blocked", func(a *result.Account) *uint64 { return &a.Blocked }),
-	part(result.WhyOthers, "CPU time of other threads and processes", func(a *result.Account) *uint64 { return &a.Others }),
-	counted("minor_faults", "page faults, minor", func(sig *result.Signals) *uint64 { return sig.MinorFaults }, result.WhyRunning, result.WhyKernel),
-	counted("major_faults", "page faults, major", func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
-	counted("voluntary_switches", "switches, voluntary", func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
-	counted("involuntary_switches", "switches, involuntary", func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, result.WhyWaiting),
-	counted("migrations", "migrations of threads", func(sig *result.Signals) *uint64 { return sig.Migrations },
+	part(result.WhyOthers, "other threads and processes", func(a *result.Account) *uint64 { return &a.Others }),
+	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults }, result.WhyRunning, result.WhyKernel),
+	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
+	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
+	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, result.WhyWaiting),
+	counted("migrations", "migrations of threads", aMove, func(sig *result.Signals) *uint64 { return sig.Migrations },
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, result.WhyBlocked, result.WhyWaiting),
 	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, result.WhyWaiting),
@@ -61,6 +62,12 @@ var reasons = [...]reason{
 }
 
 const firstDriver = 7 // in reasons
+
+// The longest times, in seconds, that single events take: to clear a huge page of 2 MiB, and to fill the second-level cache of another CPU.
+const (
+	aFault = 0.0005
+	aMove  = 0.001
+)
 
 // The shares of the family's error rate. Running, waiting and blocked name the cause, and are known after as many rounds as the wall time is.
 const (
@@ -125,7 +132,7 @@ func (w *why) found(comparisons int, claimed bool) *result.Why {
 			continue
 		}
 		p := result.Part{
-			Name: r.name, Label: r.label, Unit: r.unit, Of: r.parts,
+			Name: r.name, Label: r.label, Unit: r.unit, Of: r.parts, Longest: r.longest,
 			Baseline: stats.Median(w.baseline[i]), Shift: w.differences[i].Found(),
 		}
 		switch {

@@ -29,9 +29,10 @@ type Why struct {
 type Part struct {
 	Name     string   `json:"name"`
 	Label    string   `json:"label"`
-	Unit     string   `json:"unit"`         // WhySeconds or WhyCount
-	Of       []string `json:"of,omitempty"` // of a driver: the names of the parts that it may explain
-	Baseline float64  `json:"baseline"`     // the median of the baseline's samples
+	Unit     string   `json:"unit"`                      // WhySeconds or WhyCount
+	Of       []string `json:"of,omitempty"`              // of a driver: the names of the parts that it may explain
+	Longest  float64  `json:"longest_seconds,omitempty"` // that one of a count can take; 0: as long as it likes
+	Baseline float64  `json:"baseline"`                  // the median of the baseline's samples
 	stats.Shift
 }
 
@@ -117,9 +118,9 @@ func (w *Why) Conclude(claimed bool) {
 }
 
 // explains reports whether a driver may explain the difference of the wall time. A program that runs for longer has more faults and switches,
-// and more pressure of other programs, for that reason alone.
+// and more pressure of other programs, for that reason alone. Few events that are short cannot take half of the difference.
 func (w *Why) explains(p *Part) bool {
-	if p.Unit == WhySeconds && !w.half(p) {
+	if p.Unit == WhySeconds && !w.half(p) || p.Longest > 0 && p.Longest*math.Abs(p.Typical) < math.Abs(w.Wall.Typical)/2 {
 		return false
 	}
 	return w.Wall.Baseline > 0 && p.Beyond(p.Baseline*w.Wall.Typical/w.Wall.Baseline, w.Wall.Typical)

@@ -50,6 +50,10 @@ func TestDrivers(t *testing.T) {
 	driver := func(name, unit string, baseline, lo, hi float64, of ...string) result.Part {
 		return result.Part{Name: name, Unit: unit, Of: of, Baseline: baseline, Shift: stats.Shift{Typical: (lo + hi) / 2, Lo: &lo, Hi: &hi}}
 	}
+	short := func(p result.Part, longest float64) result.Part {
+		p.Longest = longest
+		return p
+	}
 	for name, c := range map[string]struct {
 		drivers []result.Part
 		causes  []string
@@ -66,6 +70,8 @@ func TestDrivers(t *testing.T) {
 		"too short":        {[]result.Part{driver("throttled", "s", 0, 0.008, 0.011, "waiting")}, nil, 1},
 		"as much a second": {[]result.Part{driver("pressure", "s", 0.01, 0.019, 0.023, "waiting")}, nil, 1},
 		"not known":        {[]result.Part{driver("throttled", "s", 0, -0.001, 0.03, "waiting")}, nil, 1},
+		"long enough":      {[]result.Part{short(driver("moves", "count", 0, 10, 12, "waiting"), 0.001)}, []string{"moves"}, 1},
+		"too few":          {[]result.Part{short(driver("moves", "count", 0, 8, 10, "waiting"), 0.001)}, nil, 1},
 	} {
 		lo, hi := c.sign*0.02-0.001, c.sign*0.02+0.001
 		whole := result.Part{Name: "waiting", Unit: "s", Baseline: 0.01, Shift: stats.Shift{Typical: c.sign * 0.02, Lo: &lo, Hi: &hi}}

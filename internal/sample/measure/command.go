@@ -25,6 +25,13 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 	}
 	Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
+	if o.MovesBy != "" && o.MovesLost == 0 {
+		moves := uint64(0)
+		for _, of := range o.Moves {
+			moves += of.Count
+		}
+		s.Quality.Signals.Migrations, s.Quality.Signals.MigrationsBy = &moves, o.MovesBy
+	}
 	if o.Turns.Count > 0 && !g.Gate { // members of a gate wait for each other
 		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 		s.Account = result.AccountOf(o.WallSeconds, o.Turns.OnCPU, o.Turns.Waited, o.UserSeconds, o.SystemSeconds)

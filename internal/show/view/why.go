@@ -46,8 +46,8 @@ func cause(w *result.Why) string {
 const (
 	whyTicks = "In user mode and in the kernel are one part, running: the kernel tells them apart by ticks of up to 10 ms, and the " +
 		"difference is smaller."
-	whyOthers = "Of other threads and processes, how long they waited and were blocked is not known: the parts before them add up to the " +
-		"wall time of the first thread."
+	whyOthers = "Of other threads and processes, only the CPU time is known: running, waiting and blocked are those of the first thread, and " +
+		"add up to the wall time."
 	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
 	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
 	whyFamily = "The intervals hold together, with 95%% confidence: %s, %s."
