@@ -20,7 +20,7 @@ type Why struct {
 	// Cause is the name of the part that holds at least half of the difference, with an interval that leaves out 0. "": none does, or
 	// no difference was claimed.
 	Cause string `json:"cause,omitempty"`
-	// Causes are the names of the drivers that may explain the cause: of a time, at least half of the difference; of a count, more than in
+	// ExplainedBy has the names of the drivers that may explain the cause: of a time, at least half of the difference; of a count, more than in
 	// proportion to the wall time.
 	ExplainedBy []string `json:"explained_by,omitempty"`
 }
