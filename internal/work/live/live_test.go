@@ -314,7 +314,7 @@ func TestManyThreads(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct{ cost, given, block time.Duration }{
 		{ms, 0, defaultBlock},
-		{10 * ms, 0, 800 * ms}, // with the washout of 200 ms, 2% of a second
+		{15 * ms, 0, 1800 * ms}, // with the washout of 200 ms, 1.5% of two seconds
 		{10 * ms, 50 * ms, 50 * ms},
 		{time.Second, 0, mostBlock},
 		{time.Second, 300 * ms, 300 * ms},

@@ -45,7 +45,7 @@ const (
 	rounds    = 9 // that a verdict needs
 	// Where a program has many threads, blocks are so long that gorun needs at most this share of one CPU. A block costs as much as two
 	// switches, since before and after it all threads are read back, and counts them twice.
-	ownShare = 0.02
+	ownShare = 0.015
 	switches = 2
 )
 
