@@ -61,7 +61,7 @@ func TestListGivesBackWhatWasAppended(t *testing.T) {
 	for i := range reflect.ValueOf(all).NumField() {
 		require.False(t, reflect.ValueOf(all).Field(i).IsZero(), reflect.TypeOf(all).Field(i).Name)
 	}
-	values := []value{all, {}, all}
+	values := []value{all, {}, all, {Words: []string{"one"}}}
 	l := Of(values...)
 	assert.Equal(t, values, tests.Values(l.All()))
 	l.At(0).Map["x"] = inner{} // the caller's own

@@ -188,3 +188,14 @@ func TestWhyLeavesOutBlocks(t *testing.T) {
 	matrix.Explain(run, true)
 	assert.Equal(t, run.Cells[1].Verdict.Rounds/2, run.Cells[1].Why.Rounds)
 }
+
+// A run may have ended within a block, also before the baseline's duplicate.
+func TestWhyOfCutRuns(t *testing.T) {
+	run := workers(3)
+	fake{spoil: accounted(1, "workers=1", "user", 0.04)}.play(t, run, 40)
+	matrix.Explain(run, true)
+	for rounds := run.Cells[1].Why.Rounds; run.Cells[1].Why.Rounds > rounds-3; {
+		run.Samples = run.Samples.First(run.Samples.Len() - 1)
+		matrix.Explain(run, true)
+	}
+}

@@ -532,6 +532,27 @@ func TestSuperviseOfNoUse(t *testing.T) {
 	assert.ErrorContains(t, err, "start /none")
 }
 
+// A lasting supervisor changes to the folder of each command.
+func TestLastingInFolders(t *testing.T) {
+	var lasting Lasting
+	defer lasting.Close()
+	supervisors := map[string]bool{}
+	for range 2 {
+		c := command(sh("pwd -P; echo $PPID")...)
+		c.Lasting, c.Dir = &lasting, t.TempDir()
+		o, err := run(t, c)
+		require.NoError(t, err)
+		folder, supervisor, _ := strings.Cut(string(o.Stdout), "\n")
+		assert.Equal(t, c.Dir, folder)
+		supervisors[supervisor] = true
+	}
+	assert.Len(t, supervisors, 1)
+	c := command("true")
+	c.Lasting, c.Dir = &lasting, "/none"
+	_, err := run(t, c)
+	require.ErrorContains(t, err, "chdir /none: no such file or directory")
+}
+
 // A lasting supervisor runs the next command too, with its own setting and input, unless it was killed or was placed
 // otherwise.
 func TestLasting(t *testing.T) {

@@ -320,7 +320,8 @@ func TestManyThreads(t *testing.T) {
 		{time.Second, 300 * ms, 300 * ms},
 	} {
 		s := chosen(c.given, 0)
-		warnings, err := s.lengthenFor(c.cost)
+		s.cost, s.counting = c.cost/4, c.cost-c.cost/4
+		warnings, err := s.lengthenFor()
 		require.NoError(t, err)
 		assert.Equal(t, c.block, s.block, c.cost)
 		if c.given > 0 || c.block == defaultBlock {

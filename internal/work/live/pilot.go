@@ -118,12 +118,13 @@ func (s *sampler) pilot(ctx context.Context) (warnings []result.Warning, err err
 		s.washout = need
 		warnings = append(warnings, result.Warning{Code: code, Message: fmt.Sprintf("--washout is %v: %s", need, why)})
 	}
-	of, err := s.lengthenFor(s.cost + s.counting)
+	of, err := s.lengthenFor()
 	return append(warnings, of...), err
 }
 
-// lengthenFor makes blocks so long that gorun needs at most ownShare of a CPU where a switch and the counts take this CPU time.
-func (s *sampler) lengthenFor(cost time.Duration) ([]result.Warning, error) {
+// lengthenFor makes blocks so long that gorun needs at most ownShare of a CPU for switches and counts.
+func (s *sampler) lengthenFor() ([]result.Warning, error) {
+	cost := s.cost + s.counting
 	enough := min(mostBlock, time.Duration(float64(switches*cost)/ownShare)-s.washout)
 	return s.lengthen(0, enough, "many-threads", fmt.Sprintf("to switch and to count all threads takes %v of CPU time", cost.Round(100*time.Microsecond)))
 }
