@@ -31,6 +31,11 @@ func TurnsOf(root fs.FS, pid int) (Turns, error) {
 	return ReadTurns(root, fmt.Sprintf("proc/%d/schedstat", pid))
 }
 
+// Since returns the turns after an earlier reading.
+func (t Turns) Since(before Turns) Turns {
+	return Turns{t.OnCPU - before.OnCPU, t.Waited - before.Waited, t.Count - before.Count}
+}
+
 // Without returns a lower bound of the seconds for which this thread waited for a CPU that other programs had. all is the CPU time of this
 // thread and of all threads of its own program: it waited for those at most as long as they had a CPU.
 func (t Turns) Without(all float64) float64 { return t.Waited - max(0, all-t.OnCPU) }

@@ -2,9 +2,9 @@ package result
 
 import "math"
 
-// Account says where the time of a started program went, in nanoseconds. Running, Waiting and Blocked are those of its first thread, from its
-// start to its end, and add up to the wall time. Of its other threads and of the processes that it started, only the CPU time is known
-// when they have ended: that is Others.
+// Account says where the time of a sample went, in nanoseconds. Running, Waiting and Blocked are those of one thread, and add up to the wall
+// time: of a started program its first thread, from its start to its end; of copies, that of the one that ends last; of gorun's own
+// work, the busiest thread. Of other threads and processes, only the CPU time is known when they have ended: that is Others.
 type Account struct {
 	Running uint64 `json:"running"`          // on a CPU (schedstat, Documentation/scheduler/sched-stats.rst)
 	Waiting uint64 `json:"waiting"`          // ready to run, while another thread had the CPU (schedstat)
@@ -19,9 +19,8 @@ type Account struct {
 // process takes longer to start and end.
 const alone = 50_000
 
-// AccountOf returns the account of a program with this wall time, whose first thread ran and waited for this long, and which used this much
-// CPU time in user mode and in the kernel, with all its threads and processes; all in seconds. It returns nil if the times contradict each
-// other.
+// AccountOf returns the account of a sample with this wall time, in which the thread ran and waited for this long, and all threads and
+// processes used this much CPU time in user mode and in the kernel; all in seconds. It returns nil if the times contradict each other.
 func AccountOf(wall, ran, waited, user, kernel float64) *Account {
 	ns := func(seconds float64) uint64 { return uint64(math.Round(max(0, seconds) * 1e9)) }
 	a := Account{Running: ns(ran), Waiting: ns(waited)}

@@ -53,10 +53,16 @@ const (
 	WhyOthers  = "others"
 )
 
-// ClaimsTime reports whether the verdict on a cell is that its wall time differs from its baseline's.
+// ClaimsTime reports whether the verdict on a cell is that its wall time differs from its baseline's: of a step to more copies, that they
+// take longer than so many fewer.
 func (r *Run) ClaimsTime(cell int) bool {
 	c := r.Cells[cell]
-	return r.Matrix.Compared == "" && c.By == nil && c.Verdict != nil && (c.Verdict.Kind == stats.Slower || c.Verdict.Kind == stats.Faster)
+	if r.Matrix.Compared != "" || c.By != nil || c.Verdict == nil {
+		return false
+	}
+	grows := func(s Step) bool { return s.Cell == cell && s.Work > 1 }
+	return c.Verdict.Kind == stats.Slower || c.Verdict.Kind == stats.Faster ||
+		c.Verdict.Kind == stats.Stops && slices.ContainsFunc(r.Matrix.Steps, grows)
 }
 
 // Part returns a part of the time or a driver by its name; nil: it is not known.

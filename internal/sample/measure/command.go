@@ -1,7 +1,9 @@
 package measure
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"gorun/internal/record/result"
 	"gorun/internal/start/launch"
@@ -32,9 +34,15 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 		}
 		s.Quality.Signals.Migrations, s.Quality.Signals.MigrationsBy = &moves, o.MovesBy
 	}
-	if o.Turns.Count > 0 && !g.Gate { // members of a gate wait for each other
-		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
-		s.Account = result.AccountOf(o.WallSeconds, o.Turns.OnCPU, o.Turns.Waited, o.UserSeconds, o.SystemSeconds)
+	if o.Turns.Count == 0 {
+		return s, o, nil
 	}
+	whole := o.Ending
+	if g.Gate { // members may wait for each other, so that they are only known one by one
+		whole = slices.MaxFunc(o.Members, func(a, b launch.Ending) int { return cmp.Compare(a.WallSeconds, b.WallSeconds) })
+	} else {
+		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
+	}
+	s.Account = result.AccountOf(whole.WallSeconds, whole.Turns.OnCPU, whole.Turns.Waited, whole.UserSeconds, whole.SystemSeconds)
 	return s, o, nil
 }

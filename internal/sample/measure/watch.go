@@ -159,7 +159,9 @@ func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after 
 	w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
 	s.Quality.Signals.CanarySeconds = &canarySeconds
 	if !w.outside {
-		s.QueuedShare = longestWait(before.turns, after.turns, s.CPUSeconds()+s.LoadSeconds) / s.Quality.Signals.WatchedSeconds
+		threads := turnsBetween(before.turns, after.turns)
+		s.QueuedShare = longestWait(threads, s.CPUSeconds()+s.LoadSeconds) / s.Quality.Signals.WatchedSeconds
+		s.Account = accountOf(s, threads)
 	}
 	if own := s.Values.Own(); own != nil && !w.outside {
 		if peak, err := linux.PeakRSS(w.root); err == nil {
@@ -221,20 +223,48 @@ func waited(turns map[string]linux.Turns) *float64 {
 	return &sum
 }
 
+// turnsBetween returns the turns that the threads had between two readings. Threads that have ended are not known.
+func turnsBetween(before, after map[string]linux.Turns) (all []linux.Turns) {
+	for id, t := range after {
+		all = append(all, t.Since(before[id]))
+	}
+	return all
+}
+
 // longestWait returns the greatest lower bound of the time, in seconds, in which other programs had the CPU for which one of the
 // threads waited. used is the CPU time of the sample, also that of threads that have ended.
-func longestWait(before, after map[string]linux.Turns, used float64) (longest float64) {
-	var all []linux.Turns
+func longestWait(threads []linux.Turns, used float64) (longest float64) {
 	sum := 0.0
-	for id, t := range after {
-		was := before[id]
-		all = append(all, linux.Turns{OnCPU: t.OnCPU - was.OnCPU, Waited: t.Waited - was.Waited})
-		sum += t.OnCPU - was.OnCPU
+	for _, t := range threads {
+		sum += t.OnCPU
 	}
-	for _, t := range all {
+	for _, t := range threads {
 		longest = max(longest, t.Without(max(sum, used)))
 	}
 	return longest
+}
+
+// mostUnaccounted is the share of the time of a watch, outside of its sample, above which the sample has no account.
+const mostUnaccounted = 0.05
+
+// accountOf returns the account of a sample that this process takes itself: that of its busiest thread. What the thread did in the watch
+// before and after the sample was running. It returns nil if that was long, or if nothing is known of the threads.
+func accountOf(s *result.Sample, threads []linux.Turns) *result.Account {
+	var busiest linux.Turns
+	for _, t := range threads {
+		if t.OnCPU+t.Waited > busiest.OnCPU+busiest.Waited {
+			busiest = t
+		}
+	}
+	watched := s.Quality.Signals.WatchedSeconds
+	if busiest.OnCPU == 0 || s.Seconds < watched*(1-mostUnaccounted) {
+		return nil
+	}
+	busiest.OnCPU -= max(0, busiest.OnCPU+busiest.Waited-s.Seconds)
+	if busiest.OnCPU < 0 {
+		return nil
+	}
+	return result.AccountOf(s.Seconds, busiest.OnCPU, busiest.Waited, s.UserSeconds, s.SystemSeconds)
 }
 
 func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {

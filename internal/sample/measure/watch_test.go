@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
+	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
 )
 
@@ -22,6 +24,39 @@ func TestOwnSeconds(t *testing.T) {
 	assert.InDelta(t, 3.5, ownSeconds(s, reading{}, reading{}), 1e-12)
 	assert.InDelta(t, 3.5, ownSeconds(s, reading{}, at(9)), 1e-12)
 	assert.InDelta(t, 6, ownSeconds(s, at(5), at(9)), 1e-12)
+}
+
+// The account of what this process does itself is that of its busiest thread, without the time of the watch outside of the sample.
+func TestAccountOfOwnWork(t *testing.T) {
+	for name, c := range map[string]struct {
+		wall    float64
+		threads []linux.Turns
+		want    *result.Account
+	}{
+		"one of several":   {1, []linux.Turns{{OnCPU: 0.1}, {OnCPU: 0.5, Waited: 0.2}, {OnCPU: 0.4}}, &result.Account{Running: 500e6, Waiting: 200e6, Blocked: 300e6, Others: 500e6}},
+		"the watch itself": {1, []linux.Turns{{OnCPU: 1.01, Waited: 0.01}}, &result.Account{Running: 990e6, Waiting: 10e6, Others: 10e6}},
+		"mostly outside":   {0.5, []linux.Turns{{OnCPU: 0.4}}, nil},
+		"no thread":        {1, nil, nil},
+		"too long a wait":  {1, []linux.Turns{{OnCPU: 0.001, Waited: 1.02}}, nil},
+	} {
+		s := result.Sample{Seconds: c.wall, UserSeconds: 1}
+		s.Quality.Signals.WatchedSeconds = 1.02
+		assert.Equal(t, c.want, accountOf(&s, c.threads), name)
+	}
+	tests.Await(t, "sample of which little of the watch is outside", func() bool {
+		s := result.Sample{}
+		begun := time.Now()
+		finish := newWatcher(os.DirFS("/"), cpuset.Of(0)).Watch()
+		for time.Since(begun) < 100*time.Millisecond {
+		}
+		s.Seconds = time.Since(begun).Seconds()
+		finish(&s)
+		if s.Account == nil {
+			return false
+		}
+		assert.InDelta(t, s.Seconds*1e9, s.Account.Running+s.Account.Waiting+s.Account.Blocked, 0.5, "the parts add up to the wall time")
+		return true
+	})
 }
 
 func TestOutsideKnowsItsChildren(t *testing.T) {

@@ -16,7 +16,7 @@ func causes(run *result.Run, names []string) []Statement {
 	var rows [][]string
 	for i, cell := range run.Cells {
 		if cell.Why != nil && run.ClaimsTime(i) {
-			rows = append(rows, []string{names[i], cause(cell.Why)})
+			rows = append(rows, []string{names[i], Cause(cell.Why)})
 		}
 	}
 	switch len(rows) {
@@ -28,8 +28,8 @@ func causes(run *result.Run, names []string) []Statement {
 	return []Statement{{Text: "Why:", Rows: rows}}
 }
 
-// cause says which part of the time holds the difference.
-func cause(w *result.Why) string {
+// Cause says which part of the time holds the difference.
+func Cause(w *result.Why) string {
 	p := w.Part(w.Cause)
 	if p == nil {
 		return fmt.Sprintf("no part of the time is known to hold half of the difference, %s", w.Wall.Words())
@@ -46,8 +46,8 @@ func cause(w *result.Why) string {
 const (
 	whyTicks = "In user mode and in the kernel are one part, running: the kernel tells them apart by ticks of up to 10 ms, and the " +
 		"difference is smaller."
-	whyOthers = "Of other threads and processes, only the CPU time is known: running, waiting and blocked are those of the first thread, and " +
-		"add up to the wall time."
+	whyOthers = "Running, waiting and blocked are those of one thread, and add up to the wall time: a program's first thread, of copies that of " +
+		"the one that ends last, and of gorun's own work the busiest thread. Of other threads and processes, only the CPU time is known."
 	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
 	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
 	whyFamily = "The intervals hold together, with 95%% confidence: %s, %s."
@@ -66,7 +66,7 @@ func WhyBlock(run *result.Run, opts term.Options) string {
 		}
 	}
 	if len(blocks) == 0 {
-		return term.Paragraph("", "--why: these samples have no account of the time, which only those of started programs have, one a sample", opts.Columns())
+		return term.Paragraph("", "--why: these samples have no account of the time", opts.Columns())
 	}
 	return strings.Join(blocks, "\n")
 }

@@ -39,6 +39,7 @@ type process struct {
 	wall    chan time.Duration // its wall time, at its end
 	ended   bool
 	before  time.Duration // CPU time until the gate was opened
+	turns   linux.Turns   // until then
 }
 
 // start starts all members, which wait at the gate if there is one.
@@ -208,7 +209,9 @@ func (g *supervised) reap(o *Outcome, machine *placement.Monitor) error {
 		}
 		c, e := g.processes[i], &endings[i]
 		e.PID, e.WallSeconds = pid, (<-c.wall).Seconds()
-		e.Turns, _ = linux.TurnsOf(os.DirFS("/"), pid)
+		if turns, err := linux.TurnsOf(os.DirFS("/"), pid); err == nil {
+			e.Turns = turns.Since(c.turns)
+		}
 		o.readBack(c)
 		before := o.Ending
 		o.Usage, o.MaxRSSBytes = linux.Usage{}, 0
@@ -216,7 +219,9 @@ func (g *supervised) reap(o *Outcome, machine *placement.Monitor) error {
 		_, status, err := o.wait(pid, 0)
 		c.ended = true
 		g.mu.Unlock()
-		o.SystemSeconds = max(0, o.SystemSeconds-c.before.Seconds()) // of the fork, in the kernel
+		forked := c.before.Seconds() // in the kernel, whose ticks may have missed it
+		o.UserSeconds = max(0, o.UserSeconds-max(0, forked-o.SystemSeconds))
+		o.SystemSeconds = max(0, o.SystemSeconds-forked)
 		e.Usage, e.MaxRSSBytes = o.Usage, o.MaxRSSBytes
 		o.Usage, o.MaxRSSBytes = before.Add(o.Usage), max(before.MaxRSSBytes, o.MaxRSSBytes)
 		if err != nil {

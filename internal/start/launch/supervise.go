@@ -216,6 +216,7 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 		started(g.pids())
 		for _, c := range g.processes {
 			c.before, _ = linux.ProcessCPUTime(c.pid) // every Linux has it
+			c.turns, _ = linux.TurnsOf(os.DirFS("/"), c.pid)
 		}
 		began := time.Now()
 		g.opened.Store(&began)

@@ -109,8 +109,9 @@ func TestCopiesOfACell(t *testing.T) {
 // What a run of several numbers of copies says, by what it measured.
 func TestScaling(t *testing.T) {
 	ratio := func(r, lo, hi float64) stats.Effect { return stats.Effect{Ratio: r, Lo: lo, Hi: hi} }
-	one := step{n: 1, ratio: ratio(1, 1, 1), time: 1, cpu: 1, queue: 0.001, use: 1, cpus: 2}
-	two := step{n: 2, ratio: ratio(1.02, 1, 1.04), time: 1.02, cpu: 1.02, queue: 0.002, use: 2, cpus: 2}
+	because := func(cause string) *result.Why { return &result.Why{Cause: cause} }
+	one := step{n: 1, ratio: ratio(1, 1, 1), use: 1, cpus: 2}
+	two := step{n: 2, ratio: ratio(1.02, 1, 1.04), use: 2, cpus: 2}
 	for name, c := range map[string]struct {
 		steps []step
 		want  []string
@@ -120,51 +121,49 @@ func TestScaling(t *testing.T) {
 			[]string{"It scales to 2 copies, the most that were tried: they do 1.96 × (1.92 to 2.00) as much as one"},
 		},
 		"CPUs": {
-			[]step{one, two, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 1.03, queue: 0.96, use: 2, cpus: 2}},
+			[]step{one, two, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, use: 2, cpus: 2, why: because(result.WhyWaiting)}},
 			[]string{
 				"It scales to 2 copies, which do 1.96 × (1.92 to 2.00) as much as one. It stops scaling at 4 copies: the last ends after " +
 					"2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
-				"They wait for CPUs: a copy is ready to run without a CPU for 960 ms of its 2.00 s, one alone for 1.00 ms",
+				"The copies lack CPUs: together they keep 2.0 of 2 busy",
 			},
 		},
 		"caches or memory": {
-			[]step{one, {n: 2, ratio: ratio(1.5, 1.4, 1.6), time: 1.5, cpu: 1.49, queue: 0.002, use: 2, cpus: 2}},
+			[]step{one, {n: 2, ratio: ratio(1.5, 1.4, 1.6), time: 1.5, use: 2, cpus: 2, why: because(result.WhyUser)}},
 			[]string{
 				"It stops scaling at 2 copies: the last ends after 1.50 × (1.40 to 1.60) the time of one, and all do 1.33 × (1.25 to 1.43) as much",
-				"A copy's CPU time grows from 1.00 s to 1.49 s: the copies share a core, a cache or memory bandwidth",
+				"The copies share a core, a cache or memory bandwidth",
 			},
 		},
 		"a lock": {
 			[]step{
-				{n: 1, ratio: ratio(1, 1, 1), time: 1, cpu: 0.2, use: 0.2, cpus: 2},
-				{n: 2, ratio: ratio(1.9, 1.8, 2), time: 1.9, cpu: 0.21, queue: 0.01, use: 0.2, cpus: 2},
+				{n: 1, ratio: ratio(1, 1, 1), use: 0.2, cpus: 2},
+				{n: 2, ratio: ratio(1.9, 1.8, 2), use: 0.2, cpus: 2, why: because(result.WhyBlocked)},
 			},
 			[]string{
 				"It stops scaling at 2 copies: the last ends after 1.90 × (1.80 to 2.00) the time of one, and all do 1.05 × (1.00 to 1.11) as much",
-				"Neither a copy's CPU time (210 ms, alone 200 ms) nor its wait for a CPU (10.0 ms) explains it: the program waits for something " +
-					"else that the copies share, such as a disk, a lock or a server",
+				"The copies wait for something else that they share, such as a disk, a lock or a server",
 			},
 		},
 		"several threads, all CPUs in use": {
 			[]step{
-				{n: 1, ratio: ratio(1, 1, 1), time: 1, cpu: 2, use: 2, cpus: 2},
-				{n: 2, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 2.1, queue: 0.9, use: 2, cpus: 2},
+				{n: 1, ratio: ratio(1, 1, 1), use: 2, cpus: 2},
+				{n: 2, ratio: ratio(2, 1.9, 2.1), use: 2, cpus: 2, why: because(result.WhyBlocked)},
 			},
 			[]string{
 				"It stops scaling at 2 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
-				"They lack CPUs: together they keep 2.0 of 2 busy",
+				"The copies lack CPUs: together they keep 2.0 of 2 busy",
 			},
 		},
 		"too wide": {
-			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4), time: 1, cpu: 1}},
+			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4)}},
 			[]string{"Can't tell whether it scales to 2 copies: the last ends after 1.10 × (0.90 to 1.40) the time of one"},
 		},
 		"not known": {[]step{one, {n: 2}}, []string{"Can't tell yet whether it scales to 2 copies"}},
 		"doubt before": {
-			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4)}, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, cpu: 2}},
+			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4)}, {n: 4, ratio: ratio(2, 1.9, 2.1)}},
 			[]string{
 				"It stops scaling at 4 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
-				"A copy's CPU time grows from 1.00 s to 2.00 s: the copies share a core, a cache or memory bandwidth",
 			},
 		},
 	} {
@@ -239,13 +238,15 @@ func TestScalingInOrder(t *testing.T) {
 	assert.InEpsilon(t, 2/1.1, of[1].output().Ratio, 1e-9)
 	assert.InEpsilon(t, 2/2.2, of[2].output().Ratio, 1e-9, "against two copies")
 	assert.Contains(t, scalingTable(of, base).Title, "each number against the one before it")
-	of[0].time, of[0].cpu, of[0].queue = 1, 1, 0
-	of[2].time, of[2].cpu, of[2].queue = 2.2, 1, 1.2
-	said := found(run, of, of[0])
+	said := found(run, of)
 	assert.Equal(t, "Scales to 2 copies; not from 2 to 4 copies: 0.800–1.00 × as much", said[0].Text)
-	assert.Contains(t, said[1].Text, "They wait for CPUs")
+	waiting := result.Part{Name: result.WhyWaiting, Label: "waiting for a CPU", Unit: result.WhySeconds, Shift: stats.Shift{Typical: 1.1}}
+	of[2].why = &result.Why{Cause: result.WhyWaiting, Parts: []result.Part{waiting}}
+	said = found(run, of)
+	assert.Contains(t, said[1].Text, "Why: waiting for a CPU +1.10 s")
+	assert.Contains(t, said[2].Text, "The copies lack CPUs")
 	run.Cells[2].Verdict.Kind = stats.CantTell
-	for _, s := range found(run, of, of[0]) {
-		assert.NotContains(t, s.Text, "They wait")
+	for _, s := range found(run, of) {
+		assert.NotContains(t, s.Text, "Why")
 	}
 }

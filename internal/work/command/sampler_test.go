@@ -92,6 +92,19 @@ func TestAccountOfPrograms(t *testing.T) {
 	assert.Greater(t, starts.Others, starts.Running, "another process did the work")
 	assert.GreaterOrEqual(t, starts.Blocked+starts.Waiting, starts.Running)
 
+	// Of copies, that of the last one is known: what the others do, and its time at the gate, are no part of it.
+	shares := launch.Member{Argv: []string{"sh", "-c", loop}, Setting: placement.Setting{CPUs: cpu}}
+	s, o, err := measure.Command(t.Context(), launch.Group{Self: self, Gate: true, Members: []launch.Member{shares, shares}})
+	require.NoError(t, err)
+	require.NotNil(t, s.Account)
+	last := o.Members[0]
+	if o.Members[1].WallSeconds > last.WallSeconds {
+		last = o.Members[1]
+	}
+	assert.InDelta(t, o.WallSeconds*1e9, s.Account.Running+s.Account.Waiting+s.Account.Blocked, 0.5)
+	assert.InDelta(t, last.UserSeconds+last.SystemSeconds, float64(s.Account.Running)/1e9, 1e-4)
+	assert.Greater(t, s.Account.Waiting, s.Account.Running/4, "the other copy has its share of the CPU")
+
 	hog := exec.CommandContext(t.Context(), "taskset", "-c", cpu.String(), "sh", "-c", "echo; while :; do :; done")
 	begun, err := hog.StdoutPipe()
 	require.NoError(t, err)

@@ -23,6 +23,7 @@ type step struct {
 	n     int
 	than  int          // the number with which it is compared: that of the baseline, or in a search in order the one before it
 	ratio stats.Effect // of the time of the last copy to that of the number that it is compared with; the zero Effect: not known
+	why   *result.Why  // where the last copy's time grows; nil: not known
 	time  float64      // medians, NaN where it is not known: of the mean time of a copy, in seconds
 	cpu   float64      // of the CPU time of a copy
 	queue float64      // of the time in which it waited for a CPU
@@ -47,7 +48,7 @@ func steps(run *result.Run) (steps []step, base step, ok bool) {
 		}
 		s := step{
 			n: copiesOf(c), than: copiesOf(run.Cells[run.Against(i)]), time: median(columns.Get("mean_seconds")), cpu: median(cpuPerCopy), queue: median(columns.Get("queued_seconds_per_copy")),
-			use: median(cpuShare), cpus: c.CPUs["cpus"].Count,
+			use: median(cpuShare), cpus: c.CPUs["cpus"].Count, why: c.Why,
 		}
 		if i == run.Matrix.Baseline {
 			s.ratio = stats.Effect{Ratio: 1, Lo: 1, Hi: 1}
@@ -93,7 +94,7 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 			if doubt.n == 0 && far.n > base.n {
 				text = fmt.Sprintf("It scales to %d copies, which do %s as much as %s. %s", far.n, times(far.output()), one, text)
 			}
-			return []view.Statement{{Text: text}, {Text: s.why(base)}}
+			return append([]view.Statement{{Text: text}}, s.shared()...)
 		case s.known() && s.ratio.Hi <= slowed && doubt.n == 0:
 			far = s
 		case doubt.n == 0:
@@ -110,46 +111,34 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 }
 
 // found says how far the copies of a search in order scale, and why no further.
-func found(run *result.Run, steps []step, base step) []view.Statement {
+func found(run *result.Run, steps []step) []view.Statement {
 	statements := view.Verdicts(run)
 	next := *run.Matrix.Reached + 1
-	if next < len(steps) && run.Cells[next].Verdict.Kind == stats.Stops {
-		statements = slices.Insert(statements, 1, view.Statement{Text: steps[next].why(base)})
+	if next == len(steps) || steps[next].why == nil || !run.ClaimsTime(next) {
+		return statements
 	}
-	return statements
+	because := append([]view.Statement{{Text: "Why: " + view.Cause(steps[next].why)}}, steps[next].shared()...)
+	return slices.Insert(statements, 1, because...)
 }
 
 // full is the share of the CPUs above which copies lack CPUs.
 const full = 0.9
 
-// why says what a copy's time grows by against the baseline. The time of a copy that is busy on one CPU at a time is its CPU time, its
-// wait for a CPU and the rest; of a copy that is busy on several, the CPU time grows in proportion.
-func (s step) why(base step) string {
-	grown := s.time - base.time
-	cpu, queue := s.cpu-base.cpu, s.queue-base.queue
-	if base.time > 0 && base.cpu > slowed*base.time {
-		cpu, queue = (s.cpu/base.cpu-1)*base.time, 0
-		if s.cpus > 0 && s.use > full*float64(s.cpus) && cpu < grown/2 {
-			return fmt.Sprintf("They lack CPUs: together they keep %.1f of %d busy", s.use, s.cpus)
-		}
+// shared says what the copies share, by the part of the time that grows.
+func (s step) shared() []view.Statement {
+	if s.why == nil || s.why.Cause == "" {
+		return nil
 	}
-	seconds := func(x float64) string { return units.Seconds(max(0, x)) }
-	if math.IsNaN(queue) {
-		if cpu >= grown/2 {
-			queue = 0
-		} else {
-			return fmt.Sprintf("A copy's CPU time (%s, alone %s) does not explain it, and this kernel does not count the time in which it waits for a CPU",
-				seconds(s.cpu), seconds(base.cpu))
-		}
+	text := "The copies share a core, a cache or memory bandwidth"
+	switch cause := s.why.Cause; {
+	case cause == result.WhyWaiting, s.cpus > 0 && s.use > full*float64(s.cpus) && cause == result.WhyBlocked: // for their other threads
+		text = fmt.Sprintf("The copies lack CPUs: together they keep %.1f of %d busy", s.use, s.cpus)
+	case cause == result.WhyKernel:
+		text = "The copies share something of the kernel, such as a lock, or a core, a cache or memory bandwidth"
+	case cause == result.WhyBlocked:
+		text = "The copies wait for something else that they share, such as a disk, a lock or a server"
 	}
-	switch rest := grown - cpu - queue; {
-	case cpu >= queue && cpu >= rest:
-		return fmt.Sprintf("A copy's CPU time grows from %s to %s: the copies share a core, a cache or memory bandwidth", seconds(base.cpu), seconds(s.cpu))
-	case queue >= rest:
-		return fmt.Sprintf("They wait for CPUs: a copy is ready to run without a CPU for %s of its %s, one alone for %s", seconds(s.queue), seconds(s.time), seconds(base.queue))
-	}
-	return fmt.Sprintf("Neither a copy's CPU time (%s, alone %s) nor its wait for a CPU (%s) explains it: the program waits for something else that the copies share, such as a disk, a lock or a server",
-		seconds(s.cpu), seconds(base.cpu), seconds(s.queue))
+	return []view.Statement{{Text: text}}
 }
 
 // scalingTable has what each number of copies does.

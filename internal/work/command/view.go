@@ -61,7 +61,7 @@ func answer(run *result.Run) []view.Statement {
 		return view.Verdicts(run)
 	}
 	if steps, base, ok := steps(run); ok && run.Matrix.Reached != nil {
-		return found(run, steps, base)
+		return found(run, steps)
 	} else if ok {
 		return append(scaling(steps, base), view.Verdicts(run)...)
 	}
