@@ -32,11 +32,11 @@ func agrees(what string, recorded, follows any) error {
 	return differs(what, x, y)
 }
 
-// sentences are keys whose texts are for people. What they say is in other keys, and a gorun that words it otherwise must be
-// able to read older journals.
-var sentences = []string{"words", "reason"}
+// again are keys that say nothing by themselves: texts for people, and where the time went, which follows from the samples. A gorun that
+// words them otherwise, or knows more reasons, must be able to read older journals.
+var again = []string{"words", "reason", "why"}
 
-// differs compares two values as JSON has them, but for sentences.
+// differs compares two values as JSON has them, but for what is said again.
 func differs(what string, recorded, follows any) error {
 	switch x := recorded.(type) {
 	case map[string]any:
@@ -46,8 +46,8 @@ func differs(what string, recorded, follows any) error {
 		}
 		names := maps.Clone(y)
 		maps.Copy(names, x)
-		for _, sentence := range sentences {
-			delete(names, sentence)
+		for _, name := range again {
+			delete(names, name)
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if err := differs(what+": "+name, x[name], y[name]); err != nil {

@@ -211,6 +211,7 @@ var free = []struct{ path, why string }{
 	{`sample\.placement\.(requested|checked)`, "what was read back is not kept"},
 	{`sample\.placement\.verified`, "of an invalid sample"},
 	{`sample\.quality\.(reasons|signals)`, "what was counted is not kept twice"},
+	{`sample\.account\.(kernel|others)`, "what was counted is not kept twice"},
 	{`sample\.elapsed_seconds`, "as long as it lies between the samples"},
 	{`footer\.(findings|warnings|partial|overhead)`, "what the run was told, how it ended, and what gorun itself used"},
 	{`header\.files\b`, "the files that it measures: --resume compares them with those that are there then"},

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -35,11 +36,8 @@ func (b *Judging) GoOn(end result.End) error {
 	if b.ordered() {
 		return errOrdered
 	}
-	if len(b.groups) > 1 && end.Enough == result.EnoughBest {
-		return errManyBaselines
-	}
-	var gate FailOn
-	if err := gate.Set(end.FailOn); end.FailOn != "" && err != nil {
+	gate, err := b.gateOf(end)
+	if err != nil {
 		return err
 	}
 	b.run.Matrix.End, b.gate = &end, gate
@@ -53,6 +51,19 @@ func (b *Judging) GoOn(end result.End) error {
 		b.begin()
 	}
 	return nil
+}
+
+// gateOf returns the condition that ends a run, or an error if this run cannot end so.
+func (b *Judging) gateOf(end result.End) (gate FailOn, err error) {
+	switch known := []string{"", result.EnoughAnswer, result.EnoughPrecision, result.EnoughBest}; {
+	case !slices.Contains(known, end.Enough):
+		err = fmt.Errorf("this gorun does not know the end %q", end.Enough)
+	case len(b.groups) > 1 && end.Enough == result.EnoughBest:
+		err = errManyBaselines
+	case end.FailOn != "":
+		err = gate.Set(end.FailOn)
+	}
+	return gate, err
 }
 
 // gateLooks is how often it is seen whether the gate is answered, at least, while the number of rounds doubles. A look takes longer with

@@ -82,9 +82,6 @@ func NewJudging(run *result.Run, columns column.List) (*Judging, error) {
 		answers: map[string]result.Answer{}, pairs: map[comparison]*sums{}, samples: make([]stats.Sorted, len(run.Cells)),
 		ties: make([]ties, len(figures)), looked: -1,
 	}
-	if err := b.gate.Set(run.Matrix.FailOn); run.Matrix.FailOn != "" && err != nil {
-		return nil, err
-	}
 	if err := b.assign(); err != nil {
 		return nil, err
 	}
@@ -115,8 +112,9 @@ func (b *Judging) group() {
 // assign gives each group its judges. All judges share one error rate.
 func (b *Judging) assign() error {
 	b.group()
-	if len(b.groups) > 1 && b.run.Matrix.Ends().Enough == result.EnoughBest {
-		return errManyBaselines
+	var err error
+	if b.gate, err = b.gateOf(b.run.Matrix.Ends()); err != nil {
+		return err
 	}
 	contrasts := make([][]stats.Contrast, len(b.groups)) // with the groups' numbers of the cells
 	for _, c := range b.run.Matrix.Contrasts {

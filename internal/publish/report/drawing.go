@@ -21,7 +21,13 @@ func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	panels := func(run *result.Run) (chart.Drawing, bool) { return chart.SamplePanels(shape.Series(run)) }
 	cpus := func(run *result.Run) (chart.Drawing, bool) { return chart.CPUStrip(shape.RowsOf(run)) }
 	return slices.Concat(
-		[]experiment.Drawing{{Anchor: ratiosAnchor, Draw: ratios}, {Anchor: "times", Draw: times}, {Anchor: "samples", Draw: panels}},
+		[]experiment.Drawing{
+			{Anchor: ratiosAnchor, Draw: ratios},
+			{Anchor: "why", Draw: chart.Waterfall},
+			{Anchor: "parts", Draw: chart.TimeParts},
+			{Anchor: "times", Draw: times},
+			{Anchor: "samples", Draw: panels},
+		},
 		views.Of(run.Experiment).Drawings,
 		[]experiment.Drawing{{Anchor: "cpus", Draw: cpus}},
 	)

@@ -104,6 +104,50 @@ func assertDrawn(t *testing.T, run *result.Run) {
 		assertForest(t, run, f)
 	}
 	assertFigures(t, run)
+	assertParts(t, run)
+}
+
+var drawnBar = regexp.MustCompile(`<title>([^<]*)</title><path stroke="none" opacity=".75" d="M([\d.]+) \d+H([\d.]+)v`)
+
+// assertParts asserts that the parts of the time are those of the samples, and that the bars of a difference lead to the whole: each
+// begins where the one before ends.
+func assertParts(t *testing.T, run *result.Run) {
+	titles := view.CellTitles(run)
+	if f, ok := drawingOfRun(t, run, "parts"); ok {
+		for _, row := range f.Table.Rows {
+			var waiting, running []float64
+			for _, s := range run.Samples.All() {
+				if titles[s.Cell] == row.Name && s.Good() && s.Account != nil {
+					running, waiting = append(running, float64(s.Account.Running)/1e9), append(waiting, float64(s.Account.Waiting)/1e9)
+				}
+			}
+			assert.Equal(t, []table.Value{table.Seconds(stats.Median(running)), table.Seconds(stats.Median(waiting))}, row.Values[1:3], row.Name)
+		}
+	}
+	f, ok := drawingOfRun(t, run, "why")
+	explained := func(c result.Cell) bool { return c.Why != nil }
+	assert.Equal(t, slices.ContainsFunc(run.Cells, explained), ok)
+	if !ok {
+		return
+	}
+	rows := drawnRow.FindAllStringSubmatch(f.SVG, -1)
+	for i, cell := range run.Cells {
+		if cell.Why == nil {
+			continue
+		}
+		bars := drawnBar.FindAllStringSubmatch(rows[0][0], -1)
+		assert.Equal(t, titles[i], html.UnescapeString(rows[0][1]))
+		whole := bars[len(bars)-1]
+		assert.Equal(t, cell.Why.Wall.Label+": "+cell.Why.Wall.Words(), html.UnescapeString(whole[1]))
+		at := number(t, whole[2])
+		for _, bar := range bars[:len(bars)-1] {
+			assert.InDelta(t, at, number(t, bar[2]), 0.11, bar[1])
+			at = number(t, bar[3])
+		}
+		assert.InDelta(t, number(t, whole[3]), at, 5, "the bars lead to the whole, but for what is too little to be drawn")
+		rows = rows[1:]
+	}
+	assert.Empty(t, rows)
 }
 
 // expected is an interval that must be drawn, as a ratio of the figure.

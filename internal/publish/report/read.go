@@ -74,7 +74,10 @@ func (f *files) read(ctx context.Context) (inputs []Input, err error) {
 // from its samples.
 func read(ctx context.Context, file *journal.Follower, path string, views render.Views) (Input, error) {
 	recording, run, err := file.Read(ctx)
-	if recording == nil {
+	if recording == nil { // the run has its findings and warnings
+		if err == nil {
+			matrix.Explain(run, false)
+		}
 		return Input{File: path, Run: run, Ended: true}, err
 	}
 	in := Input{File: path, Run: recording.Run, Ended: recording.Ended}

@@ -30,7 +30,7 @@ var Times = of(Column{}, func(s *result.Sample) *times {
 
 // The times that are compared.
 var (
-	Wall = Times.Get("seconds")
+	Wall = Times.Get(result.WallColumn)
 	CPU  = Times.Get("cpu_seconds")
 )
 

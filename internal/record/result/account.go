@@ -41,8 +41,8 @@ func AccountOf(wall, ran, waited, user, kernel float64) *Account {
 	return &a
 }
 
-// Sum is the time of the account: the wall time and the CPU time of others.
-func (a Account) Sum() uint64 { return a.Running + a.Waiting + a.Blocked + a.Others }
+// Wall is the time that the parts of the thread add up to.
+func (a Account) Wall() uint64 { return a.Running + a.Waiting + a.Blocked }
 
 // User is the part of Running in user mode; nil: not known.
 func (a Account) User() *uint64 {

@@ -16,14 +16,14 @@ func TestAccount(t *testing.T) {
 	assert.Equal(t, result.Account{
 		Running: 30000007, Waiting: 20000003, Blocked: 49999991, Kernel: new(uint64(19999005)),
 	}, *one)
-	assert.EqualValues(t, 100000001, one.Sum())
+	assert.EqualValues(t, 100000001, one.Wall())
 	assert.EqualValues(t, 10001002, *one.User())
 	assert.Equal(t, one.Running, *one.User()+*one.Kernel)
 
 	several := result.AccountOf(0.1, 0.03, 0.02, 0.05, 0.01)
 	require.NotNil(t, several)
 	assert.EqualValues(t, 30_000_000, several.Others)
-	assert.EqualValues(t, 130_000_000, several.Sum())
+	assert.EqualValues(t, 100_000_000, several.Wall())
 	assert.Nil(t, several.User(), "the time of others is not spread over the first thread's")
 
 	assert.Nil(t, result.AccountOf(0.01, 0.02, 0, 0.02, 0), "it cannot have run longer than it lived")

@@ -193,6 +193,9 @@ func (r *Run) OfMatrix() bool { return len(r.Command) > 0 && r.Command[0] == "ma
 // MaxRSS is the column of the peak memory.
 const MaxRSS = "max_rss_bytes"
 
+// WallColumn is the wall time.
+const WallColumn = "seconds"
+
 // MetricColumn is a command's own figure, in its own unit.
 const MetricColumn = "metric"
 

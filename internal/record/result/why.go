@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -57,7 +58,7 @@ const (
 // take longer than so many fewer.
 func (r *Run) ClaimsTime(cell int) bool {
 	c := r.Cells[cell]
-	if r.Matrix.Compared != "" || c.By != nil || c.Verdict == nil {
+	if cmp.Or(r.Matrix.Compared, WallColumn) != WallColumn || c.By != nil || c.Verdict == nil {
 		return false
 	}
 	grows := func(s Step) bool { return s.Cell == cell && s.Work > 1 }

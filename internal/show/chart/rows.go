@@ -33,7 +33,7 @@ func drawRows(f Drawing, legend []legendItem, rows []row, tall int, below Markup
 	b.put(openSVG(top+len(rows)*tall+deep, f) + svgInks)
 	b.add(`<g transform="translate(%d %d)">%s</g>`+"\n", margin, svgHeading, drawn)
 	for i, r := range rows {
-		const letter = 6.8
+		const letter = 7.4
 		room := innerWidth - letter*float64(utf8.RuneCountInString(r.figure)) - 10
 		b.add(`<g data-cell="%s" data-tall="%d" transform="translate(%d %d)">`+"\n", r.name, tall, margin,
 			top+i*tall)

@@ -80,6 +80,9 @@ type Scale struct {
 	unit        column.Unit // of the figures
 }
 
+// ScaleOfTimes returns the scale for these durations in seconds.
+func ScaleOfTimes(seconds []float64) Scale { return Scale{units.ScaleOf(seconds), column.Seconds} }
+
 // Text writes a figure with its unit.
 func (s Scale) Text(figure float64) string {
 	if s.unit == column.Seconds {
