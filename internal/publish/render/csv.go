@@ -50,7 +50,7 @@ func placeFields(run *result.Run) []field {
 }
 
 // Spreadsheet implements document.Listed: one row a sample, or one for each of its parts: the columns that the experiment puts first, the fixed
-// ones, its others that any sample has, by name, and the quality signals. Figures are unscaled and have the digits that
+// ones, its others that any sample has, by name, the quality signals, and where the time went. Figures are unscaled and have the digits that
 // read back as the same float64; what could not be had is an empty field. A column whose name is already taken is called
 // "values.NAME".
 func (r Run) Spreadsheet() table.Table {
@@ -74,7 +74,7 @@ func (r Run) Spreadsheet() table.Table {
 		}
 		add(name, c)
 	}
-	for _, c := range column.Signals {
+	for _, c := range slices.Concat(column.Signals, column.Accounts.Others(samples)) {
 		add(c.Name, c)
 	}
 	t := table.Table{Name: "samples"}

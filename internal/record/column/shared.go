@@ -46,6 +46,14 @@ func TimeP() List {
 // Signals are what was counted of a sample's disturbances. They do not belong to the experiment's figures: in CSV, they come last.
 var Signals = of(Column{}, func(s *result.Sample) *result.Signals { return &s.Quality.Signals })
 
+// accounted has the account of a sample.
+type accounted struct {
+	Account *result.Account `json:"account" is:"%s"`
+}
+
+// Accounts are where the time of a sample went. As the signals, they are no figures of the experiment.
+var Accounts = of(Column{own: true}, func(s *result.Sample) *accounted { return &accounted{s.Account} })
+
 // Faults count page faults.
 var Faults = List{Signals.Get("minor_faults"), Signals.Get("major_faults")}
 

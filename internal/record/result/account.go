@@ -6,13 +6,15 @@ import "math"
 // time: of a started program its first thread, from its start to its end; of copies, that of the one that ends last; of gorun's own
 // work, the busiest thread. Of other threads and processes, only the CPU time is known when they have ended: that is Others.
 type Account struct {
-	Running uint64 `json:"running"`          // on a CPU (schedstat, Documentation/scheduler/sched-stats.rst)
-	Waiting uint64 `json:"waiting"`          // ready to run, while another thread had the CPU (schedstat)
-	Blocked uint64 `json:"blocked"`          // neither: asleep, stopped, throttled by a quota, or while the hypervisor had the CPU
-	Others  uint64 `json:"others,omitempty"` // CPU time of other threads and processes
+	// On a CPU; and ready to run, while another thread had the CPU (schedstat, Documentation/scheduler/sched-stats.rst).
+	Running uint64 `json:"running" figure:"ns" is:"The time of the thread on a CPU."`
+	Waiting uint64 `json:"waiting" figure:"ns" is:"The time in which the thread was ready to run, and another one had the CPU."`
+	// Neither: asleep, stopped, throttled by a quota, or while the hypervisor had the CPU.
+	Blocked uint64 `json:"blocked" figure:"ns" is:"The rest of the wall time."`
+	Others  uint64 `json:"others" figure:"ns" is:"The CPU time of other threads and processes."`
 	// The part of Running that was in the kernel; the rest was in user mode. The kernel finds it by looking at the thread at each tick of its clock
 	// (kernel/sched/cputime.c). nil: not known, because the kernel keeps the sum with other threads.
-	Kernel *uint64 `json:"kernel,omitempty"`
+	Kernel *uint64 `json:"kernel,omitempty" figure:"ns" is:"The part of the time on a CPU that was in the kernel."`
 }
 
 // alone is the CPU time, in nanoseconds, that a program of one thread can use after its schedstat was read: while it ends. Another thread or
