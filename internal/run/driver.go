@@ -49,7 +49,6 @@ type driver struct {
 func newDriver(e Env, o *Options, p plan) *driver {
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.env.Show.Verbose, d.env.Progress.Verbose = o.verbose, o.verbose
-	d.env.Show.Why = o.why
 	d.state.begin(e.Now)
 	d.state.cpus, d.state.columns, d.state.count = p.cpus.Len(), p.x.Columns, p.x.Count
 	within := p.cpus

@@ -199,7 +199,7 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	unkept := s.endJournal(o)
 	s.env.Views.Derive(s.run)
 	if o.why {
-		matrix.Explain(s.run, true)
+		matrix.ExplainAll(s.run)
 	}
 	if s.run.Gate = o.failOn.Gate(s.run); s.run.Gate != nil {
 		fmt.Fprintln(s.env.Stderr, hint.Line(s.run.Gate.String()))

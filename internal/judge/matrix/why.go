@@ -3,6 +3,7 @@ package matrix
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"gorun/internal/record/result"
 	"gorun/internal/stats"
@@ -20,6 +21,9 @@ type reason struct {
 // part is a row of a part of the time, which is in nanoseconds.
 func part(name, label string, of func(a *result.Account) *uint64) reason {
 	return reason{name: name, label: label, unit: result.WhySeconds, of: func(s *result.Sample) float64 {
+		if s.Account == nil {
+			return math.NaN()
+		}
 		return known(of(s.Account)) / 1e9
 	}}
 }
@@ -55,6 +59,12 @@ var reasons = [...]reason{
 	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, result.WhyWaiting),
 	counted("migrations", "migrations of threads", aMove, func(sig *result.Signals) *uint64 { return sig.Migrations },
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
+	{"run_queue_seconds", "threads waiting for a CPU", result.WhySeconds, func(s *result.Sample) float64 {
+		if s.Account != nil { // which has it
+			return math.NaN()
+		}
+		return known(s.Quality.Signals.RunQueueSeconds)
+	}, nil, 0},
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, result.WhyBlocked, result.WhyWaiting),
 	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, result.WhyWaiting),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
@@ -125,7 +135,7 @@ func (w *why) add(cell, base, duplicate byReason, lacked [len(reasons)]bool) (la
 }
 
 // found returns what the differences say. comparisons is the number of hypotheses of the run.
-func (w *why) found(comparisons int, claimed bool) *result.Why {
+func (w *why) found(comparisons int, claims float64, byTime bool) *result.Why {
 	of := &result.Why{Rounds: w.differences[0].Rounds(), Comparisons: comparisons}
 	for i, r := range reasons {
 		if w.differences[i].Rounds() == 0 {
@@ -144,12 +154,12 @@ func (w *why) found(comparisons int, claimed bool) *result.Why {
 			of.Drivers = append(of.Drivers, p)
 		}
 	}
-	of.Conclude(claimed)
+	of.Conclude(claims, byTime)
 	return of
 }
 
-// Explain says of the cells whose wall time is claimed to differ, or of all cells, in which parts of the time they differ from their
-// baselines. It decides nothing else. Samples without an account explain nothing.
+// Explain says of the cells that are claimed to differ, or of all cells, in which parts of the time they differ from their baselines, and in
+// what else. It decides nothing else. Of samples without an account, no part is known.
 func Explain(run *result.Run, all bool) {
 	if run.Matrix == nil {
 		return
@@ -159,7 +169,7 @@ func Explain(run *result.Run, all bool) {
 		run.Cells[i].Why = nil
 		if run.Against(i) != i {
 			compared++
-			if all || run.ClaimsTime(i) {
+			if all || run.Claims(i) != 0 {
 				whys[i] = nil
 			}
 		}
@@ -189,9 +199,20 @@ func Explain(run *result.Run, all bool) {
 		}
 	}
 	for i, w := range whys {
-		if w != nil {
-			run.Cells[i].Why = w.found(compared*len(reasons), run.ClaimsTime(i))
+		if w != nil && (!run.ByTime(i) || w.differences[firstDriver-1].Rounds() > 0) {
+			run.Cells[i].Why = w.found(compared*len(reasons), run.Claims(i), run.ByTime(i))
+			run.Cells[i].Why.Asked = all
 		}
+	}
+}
+
+// ExplainAll explains all cells, as --why asks.
+func ExplainAll(run *result.Run) {
+	Explain(run, true)
+	if run.Matrix != nil && !slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Why != nil }) {
+		run.Warnings = append(run.Warnings, result.Warning{
+			Code: "no-account", Message: "where the time of these samples went is not known", Hint: "an older gorun did not record it",
+		})
 	}
 }
 
@@ -202,7 +223,8 @@ type accountedSample struct {
 	figures byReason
 }
 
-// accountedBlock is a block in which each sample is valid and has an account: as for the verdicts, another one is left out completely.
+// accountedBlock is a block in which each sample is valid, and all or none have an account: as for the verdicts, another one is left out
+// completely.
 type accountedBlock struct {
 	samples []accountedSample
 	lacked  [len(reasons)]bool // figures that a sample lacks
@@ -221,7 +243,7 @@ func (b *accountedBlock) of(cell int, control bool) *accountedSample {
 func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 	return func(yield func(*accountedBlock) bool) {
 		var block accountedBlock
-		round, number, sound := 0, 0, true
+		round, number, sound, accounts := 0, 0, true, false
 		for _, s := range run.Samples.Each() {
 			if s.Slot == nil || s.Partial {
 				continue
@@ -232,7 +254,10 @@ func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 				}
 				block, round, number, sound = accountedBlock{samples: block.samples[:0]}, s.Round, s.Block, true
 			}
-			if sound = sound && !invalid(s) && s.Account != nil; !sound {
+			if len(block.samples) == 0 {
+				accounts = s.Account != nil
+			}
+			if sound = sound && !invalid(s) && accounts == (s.Account != nil); !sound {
 				continue
 			}
 			of := accountedSample{cell: s.Cell, control: s.Control}

@@ -109,10 +109,9 @@ func (r Run) Brief() view.Page { return r.page(false) }
 func (r Run) page(verbose bool) view.Page {
 	return view.Page{
 		Answer: r.views.Answer(r.Run),
-		Tables: append(r.views.Tables(r.Run, verbose), view.Quality(r.Run, verbose)...),
+		Tables: slices.Concat(r.views.Tables(r.Run, verbose), view.WhyTables(r.Run), view.Quality(r.Run, verbose)),
 		Below: []view.Text{
 			func(opts term.Options) string { return interrupted(r.Run, opts) },
-			func(opts term.Options) string { return view.WhyBlock(r.Run, opts) },
 			func(opts term.Options) string { return r.views.findingsBlock(r.Run, opts) },
 			func(opts term.Options) string { return term.Dimmed(r.views.howBlock(r.Run, opts), opts) },
 		},

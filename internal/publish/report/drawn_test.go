@@ -125,14 +125,14 @@ func assertParts(t *testing.T, run *result.Run) {
 		}
 	}
 	f, ok := drawingOfRun(t, run, "why")
-	explained := func(c result.Cell) bool { return c.Why != nil }
+	explained := func(c result.Cell) bool { return c.Why != nil && len(c.Why.Parts) > 0 }
 	assert.Equal(t, slices.ContainsFunc(run.Cells, explained), ok)
 	if !ok {
 		return
 	}
 	rows := drawnRow.FindAllStringSubmatch(f.SVG, -1)
 	for i, cell := range run.Cells {
-		if cell.Why == nil {
+		if !explained(cell) {
 			continue
 		}
 		bars := drawnBar.FindAllStringSubmatch(rows[0][0], -1)

@@ -334,7 +334,7 @@ type Cell struct {
 	Words    string                   `json:"words,omitempty"` // Verdict in words
 	// With several layouts, the typical ratio to the baseline of each, by the deciding figure. One without samples is left out.
 	Layouts []float64 `json:"layouts,omitempty"`
-	Why     *Why      `json:"why,omitempty"` // where the difference to the baseline is; nil: the samples have no account
+	Why     *Why      `json:"why,omitempty"` // where the difference to the baseline is; nil: not known, or not asked for
 }
 
 // Judged gives a cell what follows from the samples of another one.

@@ -12,6 +12,7 @@ import (
 // Why says where the difference of a cell's time from its baseline's is: in which parts of the time, and what else differs that may
 // explain them. Its comparisons are a family with an error rate of its own, which decides nothing else.
 type Why struct {
+	Asked       bool    `json:"-"`           // --why shows it as a table
 	Rounds      int     `json:"rounds"`      // on which bets were made
 	Comparisons int     `json:"comparisons"` // that share the error rate of the family
 	Wall        Part    `json:"wall"`
@@ -21,6 +22,9 @@ type Why struct {
 	// Cause is the name of the part that holds at least half of the difference, with an interval that leaves out 0. "": none does, or
 	// no difference was claimed.
 	Cause string `json:"cause,omitempty"`
+	// Along has, of a claim about another figure than the wall time, where that does not differ in the same direction, the names of the parts and
+	// drivers that are known to differ.
+	Along []string `json:"along,omitempty"`
 	// ExplainedBy has the names of the drivers that may explain the cause: of a time, at least half of the difference; of a count, more than in
 	// proportion to the wall time.
 	ExplainedBy []string `json:"explained_by,omitempty"`
@@ -54,16 +58,24 @@ const (
 	WhyOthers  = "others"
 )
 
-// ClaimsTime reports whether the verdict on a cell is that its wall time differs from its baseline's: of a step to more copies, that they
-// take longer than so many fewer.
-func (r *Run) ClaimsTime(cell int) bool {
-	c := r.Cells[cell]
-	if cmp.Or(r.Matrix.Compared, WallColumn) != WallColumn || c.By != nil || c.Verdict == nil {
-		return false
-	}
+// Claims returns the direction of the difference that the verdict on a cell claims: 1 if it takes longer or is worse than its baseline, or, of
+// a step to more copies, than so many fewer; −1 if it takes less time or is better; 0: none is claimed.
+func (r *Run) Claims(cell int) float64 {
+	v := r.Cells[cell].Verdict
 	grows := func(s Step) bool { return s.Cell == cell && s.Work > 1 }
-	return c.Verdict.Kind == stats.Slower || c.Verdict.Kind == stats.Faster ||
-		c.Verdict.Kind == stats.Stops && slices.ContainsFunc(r.Matrix.Steps, grows)
+	switch {
+	case v == nil:
+	case v.Kind == stats.Slower, v.Kind == stats.Stops && slices.ContainsFunc(r.Matrix.Steps, grows):
+		return 1
+	case v.Kind == stats.Faster:
+		return -1
+	}
+	return 0
+}
+
+// ByTime reports whether a cell is judged by its wall time.
+func (r *Run) ByTime(cell int) bool {
+	return cmp.Or(r.Matrix.Compared, WallColumn) == WallColumn && r.Cells[cell].By == nil
 }
 
 // Part returns a part of the time or a driver by its name; nil: it is not known.
@@ -91,8 +103,9 @@ func (w *Why) half(p *Part) bool {
 	return p != nil && p.Clear(w.Wall.Typical) && math.Abs(p.Typical) >= math.Abs(w.Wall.Typical)/2
 }
 
-// Conclude sets the gap and, if a difference was claimed, the cause and what may explain it.
-func (w *Why) Conclude(claimed bool) {
+// Conclude sets the gap and, if a difference in this direction is claimed, the cause and what may explain it. byTime: the claim is about the
+// wall time.
+func (w *Why) Conclude(claims float64, byTime bool) {
 	gap := w.Wall.Typical
 	var most *Part
 	for _, name := range []string{WhyRunning, WhyWaiting, WhyBlocked} {
@@ -104,7 +117,17 @@ func (w *Why) Conclude(claimed bool) {
 		}
 	}
 	w.Gap = Nanoseconds(gap)
-	if most == nil || !claimed {
+	switch {
+	case claims == 0:
+		return
+	case !byTime && !w.Wall.Clear(claims):
+		for _, p := range slices.Concat(w.Parts, w.Drivers) {
+			if p.Clear(1) || p.Clear(-1) {
+				w.Along = append(w.Along, p.Name)
+			}
+		}
+		return
+	case most == nil:
 		return
 	}
 	switch user, kernel, others := w.Part(WhyUser), w.Part(WhyKernel), w.Part(WhyOthers); {

@@ -36,13 +36,38 @@ func TestConclude(t *testing.T) {
 		"slept":           {[]result.Part{known("running", 0), known("blocked", 20), known("others", 2)}, 0, "blocked"},
 	} {
 		w := result.Why{Wall: known("", 20), Parts: c.parts}
-		w.Conclude(true)
+		w.Conclude(1, true)
 		assert.Equal(t, c.cause, w.Cause, name)
 		assert.InDelta(t, c.gap, w.Gap, 1e-9, name)
 		w.Cause = ""
-		w.Conclude(false)
+		w.Conclude(0, true)
 		assert.Empty(t, w.Cause, "a difference that was not claimed has no cause")
 	}
+}
+
+// TestAlong: a claim about another figure is explained by the wall time if that differs in the same direction; otherwise what else differs
+// is named.
+func TestAlong(t *testing.T) {
+	part := func(name string, lo, hi float64) result.Part {
+		return result.Part{Name: name, Unit: result.WhySeconds, Baseline: 1, Shift: stats.Shift{Typical: (lo + hi) / 2, Lo: &lo, Hi: &hi}}
+	}
+	of := func(wall result.Part) result.Why {
+		return result.Why{
+			Wall: wall, Parts: []result.Part{part("running", 1, 3), part("waiting", -0.1, 0.1)},
+			Drivers: []result.Part{part("moves", -3, -1), part("faults", -1, 1)},
+		}
+	}
+	same := of(part("wall", -0.1, 0.1))
+	same.Conclude(1, false)
+	assert.Equal(t, []string{"running", "moves"}, same.Along)
+	assert.Empty(t, same.Cause)
+	opposite := of(part("wall", 1, 3))
+	opposite.Conclude(-1, false)
+	assert.Equal(t, []string{"running", "moves"}, opposite.Along, "it is better, and takes longer")
+	longer := of(part("wall", 1, 3))
+	longer.Conclude(1, false)
+	assert.Equal(t, "running", longer.Cause)
+	assert.Empty(t, longer.Along)
 }
 
 // TestDrivers: what may explain the cause is named if it holds half of the difference, or if there is more of it than the longer time explains.
@@ -76,7 +101,7 @@ func TestDrivers(t *testing.T) {
 		lo, hi := c.sign*0.02-0.001, c.sign*0.02+0.001
 		whole := result.Part{Name: "waiting", Unit: "s", Baseline: 0.01, Shift: stats.Shift{Typical: c.sign * 0.02, Lo: &lo, Hi: &hi}}
 		w := result.Why{Wall: whole, Parts: []result.Part{whole}, Drivers: c.drivers}
-		w.Conclude(true)
+		w.Conclude(c.sign, true)
 		assert.Equal(t, "waiting", w.Cause, name)
 		assert.Equal(t, c.causes, w.ExplainedBy, name)
 	}

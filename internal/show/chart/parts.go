@@ -198,7 +198,7 @@ func Waterfall(run *result.Run) (Drawing, bool) {
 	var names []string
 	var all [][]fall
 	for i, cell := range run.Cells {
-		if cell.Why != nil && run.Matrix != nil {
+		if cell.Why != nil && len(cell.Why.Parts) > 0 {
 			names, all = append(names, titles[i]), append(all, falls(cell.Why))
 		}
 	}

@@ -19,7 +19,6 @@ type Options struct {
 	Width    int  // in columns; 0 means 80
 	Height   int  // in lines; 0 means 24
 	Verbose  bool // internals are shown too
-	Why      bool // where differences of time are is shown too
 
 	Size func() (width, height int, err error) // asks a terminal for its size, which may change; nil: it does not
 }

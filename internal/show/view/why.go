@@ -7,16 +7,15 @@ import (
 	"gorun/internal/base/units"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
-	"gorun/internal/show/term"
 	"gorun/internal/stats"
 )
 
-// causes says, of each cell whose time differs from its baseline's, which part of the time holds the difference.
+// causes says, of each cell that differs from its baseline, which part of the time holds the difference, or what else differs.
 func causes(run *result.Run, names []string) []Statement {
 	var rows [][]string
-	for i, cell := range run.Cells {
-		if cell.Why != nil && run.ClaimsTime(i) {
-			rows = append(rows, []string{names[i], Cause(cell.Why)})
+	for i := range run.Cells {
+		if text := Cause(run, i); text != "" {
+			rows = append(rows, []string{names[i], text})
 		}
 	}
 	switch len(rows) {
@@ -28,16 +27,32 @@ func causes(run *result.Run, names []string) []Statement {
 	return []Statement{{Text: "Why:", Rows: rows}}
 }
 
-// Cause says which part of the time holds the difference.
-func Cause(w *result.Why) string {
-	p := w.Part(w.Cause)
-	if p == nil {
-		return fmt.Sprintf("no part of the time is known to hold half of the difference, %s", w.Wall.Words())
+// Cause says which part of the time holds the difference of a cell, or what else differs; "": it is not known, or no difference is claimed.
+func Cause(run *result.Run, cell int) string {
+	w, byTime := run.Cells[cell].Why, run.ByTime(cell)
+	if w == nil || run.Claims(cell) == 0 {
+		return ""
 	}
-	text := fmt.Sprintf("%s %s, of a difference of %s", p.Label, p.Words(), w.Wall.Centre())
-	for _, name := range w.ExplainedBy {
-		driver := w.Part(name)
-		text += fmt.Sprintf("; %s %s", driver.Label, driver.Words())
+	of := "a difference of " + w.Wall.Centre()
+	if !byTime {
+		of += " in the time of a sample"
+	}
+	switch p := w.Part(w.Cause); {
+	case p != nil:
+		return fmt.Sprintf("%s %s, of %s%s", p.Label, p.Words(), of, named(w, w.ExplainedBy))
+	case len(w.Along) > 0:
+		return "along with it, " + strings.TrimPrefix(named(w, w.Along), "; ")
+	case !byTime || len(w.Parts) == 0:
+		return ""
+	}
+	return fmt.Sprintf("no part of the time is known to hold half of the difference, %s", w.Wall.Words())
+}
+
+// named says the differences with these names.
+func named(w *result.Why, names []string) (text string) {
+	for _, name := range names {
+		p := w.Part(name)
+		text += fmt.Sprintf("; %s %s", p.Label, p.Words())
 	}
 	return text
 }
@@ -50,30 +65,39 @@ const (
 		"the one that ends last, and of gorun's own work the busiest thread. Of other threads and processes, only the CPU time is known."
 	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
 	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
-	whyFamily = "The intervals hold together, with 95%% confidence: %s, %s."
+	whyFamily = "The intervals of all parts hold together, with 95%% confidence: %s."
 )
 
-// WhyBlock shows where the differences of time are, if that was asked for.
-func WhyBlock(run *result.Run, opts term.Options) string {
-	if !opts.Why || run.Matrix == nil {
-		return ""
+// WhyTables show the differences of the cells for which that was asked.
+func WhyTables(run *result.Run) (tables []table.Table) {
+	if run.Matrix == nil {
+		return nil
 	}
-	var blocks []string
 	names := CellNames(run)
+	last, parts, split := &result.Why{}, false, true
 	for i, cell := range run.Cells {
-		if cell.Why != nil {
-			blocks = append(blocks, term.Table(whyTable(names[i], names[run.Against(i)], cell.Why), opts))
+		if cell.Why != nil && cell.Why.Asked {
+			tables = append(tables, whyTable(names[i], names[run.Against(i)], cell.Why))
+			last, parts, split = cell.Why, parts || len(cell.Why.Parts) > 0, split && cell.Why.Split()
 		}
 	}
-	if len(blocks) == 0 {
-		return term.Paragraph("", "--why: these samples have no account of the time", opts.Columns())
+	if tables == nil {
+		return nil
 	}
-	return strings.Join(blocks, "\n")
+	notes := []string{fmt.Sprintf(whyFamily, units.Things(last.Comparisons, "comparison"))}
+	if parts && !split {
+		notes = append(notes, whyTicks)
+	}
+	if parts {
+		notes = append(notes, whyOthers, whySteal)
+	}
+	tables[len(tables)-1].Notes = append(notes, whyNoPMU)
+	return tables
 }
 
 // whyTable has the differences of a cell: the wall time, the parts and what they leave, and what may explain them.
 func whyTable(name, against string, w *result.Why) table.Table {
-	t := table.Table{Title: fmt.Sprintf("Why: %s against %s", name, against)}
+	t := table.Table{Name: "why", Title: fmt.Sprintf("Why: %s against %s, in %s", name, against, units.Things(w.Rounds, "round"))}
 	t.Add("part", "baseline", "difference", "interval")
 	row := func(p result.Part) {
 		t.AddRow(table.Text(p.Label), table.Text(p.Before()), table.Text(p.Centre()), table.Text(p.Interval()))
@@ -89,14 +113,12 @@ func whyTable(name, against string, w *result.Why) table.Table {
 		}
 		row(p)
 	}
-	t.AddRow(table.Text("wall time without the parts"), table.Text(""), table.Text(result.Part{Unit: result.WhySeconds, Shift: stats.Shift{Typical: w.Gap}}.Centre()), table.Text(""))
+	if len(w.Parts) > 0 {
+		gap := result.Part{Unit: result.WhySeconds, Shift: stats.Shift{Typical: w.Gap}}
+		t.AddRow(table.Text("wall time without the parts"), table.Text(""), table.Text(gap.Centre()), table.Text(""))
+	}
 	for _, p := range w.Drivers {
 		row(p)
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf(whyFamily, units.Things(w.Comparisons, "comparison"), units.Things(w.Rounds, "round")))
-	if !w.Split() {
-		t.Notes = append(t.Notes, whyTicks)
-	}
-	t.Notes = append(t.Notes, whyOthers, whySteal, whyNoPMU)
 	return t
 }

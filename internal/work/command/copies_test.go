@@ -242,6 +242,7 @@ func TestScalingInOrder(t *testing.T) {
 	assert.Equal(t, "Scales to 2 copies; not from 2 to 4 copies: 0.800–1.00 × as much", said[0].Text)
 	waiting := result.Part{Name: result.WhyWaiting, Label: "waiting for a CPU", Unit: result.WhySeconds, Shift: stats.Shift{Typical: 1.1}}
 	of[2].why = &result.Why{Cause: result.WhyWaiting, Parts: []result.Part{waiting}}
+	run.Cells[2].Why = of[2].why
 	said = found(run, of)
 	assert.Contains(t, said[1].Text, "Why: waiting for a CPU +1.10 s")
 	assert.Contains(t, said[2].Text, "The copies lack CPUs")

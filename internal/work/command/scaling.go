@@ -114,11 +114,14 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 func found(run *result.Run, steps []step) []view.Statement {
 	statements := view.Verdicts(run)
 	next := *run.Matrix.Reached + 1
-	if next == len(steps) || steps[next].why == nil || !run.ClaimsTime(next) {
+	if next == len(steps) {
 		return statements
 	}
-	because := append([]view.Statement{{Text: "Why: " + view.Cause(steps[next].why)}}, steps[next].shared()...)
-	return slices.Insert(statements, 1, because...)
+	text := view.Cause(run, next)
+	if text == "" {
+		return statements
+	}
+	return slices.Insert(statements, 1, append([]view.Statement{{Text: "Why: " + text}}, steps[next].shared()...)...)
 }
 
 // full is the share of the CPUs above which copies lack CPUs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -324,6 +325,12 @@ func (s *sampler) take(ctx context.Context, c Cell, sample *result.Sample) error
 		return err
 	}
 	sample.Seconds = b.seconds()
+	if of := figures.RunQueue; of != nil {
+		sample.Quality.Signals.RunQueueSeconds = new(*of * sample.Seconds)
+	}
+	if of := figures.Migrations; of != nil {
+		sample.Quality.Signals.Migrations = new(uint64(math.Round(*of * sample.Seconds)))
+	}
 	if b.late.Seconds() > mostLate*s.block.Seconds() {
 		sample.Doubt(result.Invalid, "the block ended %v late", b.late.Round(time.Millisecond))
 	}

@@ -1,0 +1,51 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/record/result"
+	"gorun/internal/stats"
+)
+
+// What the second line says of a cell, by what is known of it.
+func TestCause(t *testing.T) {
+	part := func(name, label string, x float64) result.Part {
+		lo, hi := x-0.001, x+0.001
+		return result.Part{Name: name, Label: label, Unit: result.WhySeconds, Baseline: 1, Shift: stats.Shift{Typical: x, Lo: &lo, Hi: &hi}}
+	}
+	wall, waiting := part(result.WhyWall, "wall time", 0.02), part(result.WhyWaiting, "waiting for a CPU", 0.019)
+	moves := part("moves", "moves", 0.5)
+	for name, c := range map[string]struct {
+		compared string
+		kind     stats.Kind
+		why      *result.Why
+		want     string
+	}{
+		"a cause": {
+			"", stats.Slower, &result.Why{Wall: wall, Parts: []result.Part{waiting}, Drivers: []result.Part{moves}, Cause: "waiting", ExplainedBy: []string{"moves"}},
+			"waiting for a CPU +19.0 ms (+18.0 ms to +20.0 ms), of a difference of +20.0 ms; moves +500 ms (+499 ms to +501 ms)",
+		},
+		"of another figure": {
+			"metric", stats.Slower, &result.Why{Wall: wall, Parts: []result.Part{waiting}, Cause: "waiting"},
+			"waiting for a CPU +19.0 ms (+18.0 ms to +20.0 ms), of a difference of +20.0 ms in the time of a sample",
+		},
+		"along with it": {
+			"metric", stats.Slower, &result.Why{Wall: wall, Drivers: []result.Part{moves}, Along: []string{"moves"}},
+			"along with it, moves +500 ms (+499 ms to +501 ms)",
+		},
+		"no part": {
+			"", stats.Slower, &result.Why{Wall: wall, Parts: []result.Part{waiting}},
+			"no part of the time is known to hold half of the difference, +20.0 ms (+19.0 ms to +21.0 ms)",
+		},
+		"nothing":     {"metric", stats.Slower, &result.Why{Wall: wall}, ""},
+		"not claimed": {"", stats.CantTell, &result.Why{Wall: wall, Parts: []result.Part{waiting}, Cause: "waiting"}, ""},
+		"not known":   {"", stats.Slower, nil, ""},
+	} {
+		run := &result.Run{Matrix: &result.Matrix{Compared: c.compared}, Cells: []result.Cell{
+			{}, {Verdict: &stats.Verdict{Kind: c.kind}, Why: c.why},
+		}}
+		assert.Equal(t, c.want, Cause(run, 1), name)
+	}
+}
