@@ -4,12 +4,17 @@ import "math"
 
 // Account says where the time of a started program went, in nanoseconds. Running, Waiting and Blocked are those of its first thread, from its
 // start to its end, and add up to the wall time. Of its other threads and of the processes that it started, only the CPU time is known
-// when they have ended: that is Others.
+// when they have ended: that is Others. What else they did is known only where gorun looked at them while they ran (--why).
 type Account struct {
 	Running uint64 `json:"running"`          // on a CPU (schedstat, Documentation/scheduler/sched-stats.rst)
 	Waiting uint64 `json:"waiting"`          // ready to run, while another thread had the CPU (schedstat)
 	Blocked uint64 `json:"blocked"`          // neither: asleep, stopped, throttled by a quota, or while the hypervisor had the CPU
 	Others  uint64 `json:"others,omitempty"` // CPU time of other threads and processes
+	// OthersWaiting is the time in which other threads and processes were ready to run, each up to the last look at it: a lower bound, in seconds
+	// of threads, of which any number can wait at the same time. nil: nobody looked.
+	OthersWaiting *uint64 `json:"others_waiting,omitempty"`
+	// OthersUnseen is the part of Others after the last look, of which it is not known for how long they also waited. nil: nobody looked.
+	OthersUnseen *uint64 `json:"others_unseen,omitempty"`
 	// The part of Running that was in the kernel; the rest was in user mode. The kernel finds it by looking at the thread at each tick of its clock
 	// (kernel/sched/cputime.c). nil: not known, because the kernel keeps the sum with other threads.
 	Kernel *uint64 `json:"kernel,omitempty"`
@@ -23,7 +28,6 @@ const alone = 50_000
 // CPU time in user mode and in the kernel, with all its threads and processes; all in seconds. It returns nil if the times contradict each
 // other.
 func AccountOf(wall, ran, waited, user, kernel float64) *Account {
-	ns := func(seconds float64) uint64 { return uint64(math.Round(max(0, seconds) * 1e9)) }
 	a := Account{Running: ns(ran), Waiting: ns(waited)}
 	if a.Running+a.Waiting > ns(wall) {
 		return nil
@@ -42,7 +46,15 @@ func AccountOf(wall, ran, waited, user, kernel float64) *Account {
 	return &a
 }
 
-// Sum is the time of the account: the wall time and the CPU time of others.
+// Saw adds what looks have found of other threads and processes: they ran and waited for this long, in seconds.
+func (a *Account) Saw(ran, waited float64) {
+	a.OthersWaiting, a.OthersUnseen = new(ns(waited)), new(a.Others-min(a.Others, ns(ran)))
+}
+
+// ns returns seconds in nanoseconds.
+func ns(seconds float64) uint64 { return uint64(math.Round(max(0, seconds) * 1e9)) }
+
+// Sum is the time of the account: the wall time and the CPU time of others. What others waited is in the same wall time.
 func (a Account) Sum() uint64 { return a.Running + a.Waiting + a.Blocked + a.Others }
 
 // User is the part of Running in user mode; nil: not known.

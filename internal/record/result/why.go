@@ -51,6 +51,8 @@ const (
 	WhyWaiting = "waiting"
 	WhyBlocked = "blocked"
 	WhyOthers  = "others"
+
+	WhyOthersWaiting = "others_waiting"
 )
 
 // ClaimsTime reports whether the verdict on a cell is that its wall time differs from its baseline's.
@@ -100,9 +102,11 @@ func (w *Why) Conclude(claimed bool) {
 	if most == nil || !claimed {
 		return
 	}
-	switch user, kernel, others := w.Part(WhyUser), w.Part(WhyKernel), w.Part(WhyOthers); {
+	switch user, kernel, others, waiting := w.Part(WhyUser), w.Part(WhyKernel), w.Part(WhyOthers), w.Part(WhyOthersWaiting); {
 	case most.Name == WhyBlocked && w.half(others): // the first thread was blocked while they ran
 		most = others
+	case most.Name == WhyBlocked && w.half(waiting) && w.disproportionate(waiting): // or while they waited for a CPU
+		most = waiting
 	case most.Name != WhyRunning || !w.Split():
 	case w.half(user) && (!w.half(kernel) || math.Abs(user.Typical) > math.Abs(kernel.Typical)):
 		most = user
@@ -123,6 +127,11 @@ func (w *Why) explains(p *Part) bool {
 	if p.Unit == WhySeconds && !w.half(p) || p.Longest > 0 && p.Longest*math.Abs(p.Typical) < math.Abs(w.Wall.Typical)/2 {
 		return false
 	}
+	return w.disproportionate(p)
+}
+
+// disproportionate reports whether a part differs by more than in proportion to the wall time.
+func (w *Why) disproportionate(p *Part) bool {
 	return w.Wall.Baseline > 0 && p.Beyond(p.Baseline*w.Wall.Typical/w.Wall.Baseline, w.Wall.Typical)
 }
 

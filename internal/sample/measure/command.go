@@ -35,6 +35,9 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 	if o.Turns.Count > 0 && !g.Gate { // members of a gate wait for each other
 		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 		s.Account = result.AccountOf(o.WallSeconds, o.Turns.OnCPU, o.Turns.Waited, o.UserSeconds, o.SystemSeconds)
+		if s.Account != nil && o.Others != nil {
+			s.Account.Saw(o.Others.OnCPU, o.Others.Waited)
+		}
 	}
 	return s, o, nil
 }

@@ -48,6 +48,8 @@ const (
 		"difference is smaller."
 	whyOthers = "Of other threads and processes, only the CPU time is known: running, waiting and blocked are those of the first thread, and " +
 		"add up to the wall time."
+	whyWaited = "Of other threads and processes, the CPU time is known, and for how long they waited up to the last look at each, while they " +
+		"ran: running, waiting and blocked are those of the first thread, and add up to the wall time."
 	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
 	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
 	whyFamily = "The intervals hold together, with 95%% confidence: %s, %s."
@@ -97,6 +99,10 @@ func whyTable(name, against string, w *result.Why) table.Table {
 	if !w.Split() {
 		t.Notes = append(t.Notes, whyTicks)
 	}
-	t.Notes = append(t.Notes, whyOthers, whySteal, whyNoPMU)
+	others := whyOthers
+	if w.Part(result.WhyOthersWaiting) != nil {
+		others = whyWaited
+	}
+	t.Notes = append(t.Notes, others, whySteal, whyNoPMU)
 	return t
 }

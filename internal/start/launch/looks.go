@@ -1,0 +1,146 @@
+package launch
+
+import (
+	"slices"
+	"time"
+
+	"gorun/internal/kernel/linux"
+)
+
+// The supervisor looks at the command's processes every lookEvery. If the request says so, it also looks at each of their threads: then it
+// looks more often at first, since most of what a thread did is only known while it lives. The first look is after firstLook, and each
+// further one when the command has lived a tenth longer. Looks take at most this share of a CPU.
+const (
+	lookEvery    = 100 * time.Millisecond
+	firstLook    = time.Millisecond
+	stopsShare   = 200 // 1/200
+	threadsShare = 100
+)
+
+// stopTime adds up for how long a process was stopped.
+type stopTime struct {
+	total time.Duration
+	last  time.Time // of the last look
+	was   bool      // a process was stopped then
+}
+
+// look adds the time since the last look: half of it if the two looks differ.
+func (s *stopTime) look(now time.Time, is bool) {
+	for _, stopped := range []bool{s.was, is} {
+		if stopped {
+			s.total += now.Sub(s.last) / 2
+		}
+	}
+	s.last, s.was = now, is
+}
+
+// looks is what the looks at a command's processes have found so far.
+type looks struct {
+	begun  time.Time
+	stops  stopTime
+	failed bool // in some look
+	firsts []int
+	others *others // nil: not looked at
+}
+
+// others adds up the turns of threads, each up to the last look at it.
+type others struct {
+	last  map[int]linux.Turns // by TID
+	ended linux.Turns         // of threads whose TID another one has now
+}
+
+// saw notes the turns of a thread, which only grow.
+func (o *others) saw(tid int, now linux.Turns) {
+	if last := o.last[tid]; now.Count < last.Count || now.OnCPU < last.OnCPU {
+		o.ended = o.ended.Add(last)
+	}
+	o.last[tid] = now
+}
+
+// sum returns the turns of all threads.
+func (o *others) sum() linux.Turns {
+	sum := o.ended
+	for _, last := range o.last {
+		sum = sum.Add(last)
+	}
+	return sum
+}
+
+// look looks at the processes of the members; every lookEvery also at those whose parents have ended, and at whether one is stopped.
+func (l *looks) look(now time.Time) {
+	pids, whole, stopped := l.firsts, now.Sub(l.stops.last) >= lookEvery, false
+	if whole {
+		var err error
+		pids, err = linux.Children()
+		l.failed = l.failed || err != nil
+	}
+	linux.EachProcess(pids, func(pid int, tids []int) {
+		stopped = stopped || whole && linux.Stopped(pid)
+		if l.others != nil {
+			l.lookAt(pid, tids)
+		}
+	})
+	if whole {
+		l.stops.look(now, stopped)
+	}
+}
+
+// lookAt looks at the threads of a process. Those that have ended meanwhile keep what the last look has found.
+func (l *looks) lookAt(pid int, tids []int) {
+	for _, tid := range tids {
+		if slices.Contains(l.firsts, tid) {
+			continue
+		}
+		if turns, err := linux.ThreadTurns(pid, tid); err == nil && turns.Count > 0 {
+			l.others.saw(tid, turns)
+		}
+	}
+}
+
+// next returns the time until the next look, after one that took this much CPU time.
+func (l *looks) next(now time.Time, took time.Duration) time.Duration {
+	if l.others == nil {
+		return max(lookEvery, stopsShare*took)
+	}
+	return max(min(max(firstLook, now.Sub(l.begun)/10), lookEvery), threadsShare*took)
+}
+
+// watch looks at the processes of a command, whose members have these PIDs, until the returned function is called. That notes
+// what was found in the outcome. threads: it looks at each thread too. A time for which a process was stopped has an error of at most the
+// interval between looks, and a shorter stop may not be detected.
+func watch(firsts []int, threads bool) (finish func(*Outcome)) {
+	l := looks{begun: time.Now(), firsts: firsts}
+	l.stops.last = l.begun
+	if threads {
+		l.others = &others{last: map[int]linux.Turns{}}
+	}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		timer := time.NewTimer(l.next(l.begun, 0))
+		defer timer.Stop()
+		for {
+			select {
+			case <-over: // no process is left
+				l.stops.look(time.Now(), false)
+				return
+			case <-timer.C:
+			}
+			now := time.Now()
+			before, _ := linux.ProcessCPUTime(0)
+			l.look(now)
+			after, _ := linux.ProcessCPUTime(0) // the supervisor does nothing else
+			timer.Reset(l.next(now, after-before))
+		}
+	}()
+	return func(o *Outcome) {
+		close(over)
+		<-ended
+		if !l.failed {
+			o.StoppedSeconds = new(l.stops.total.Seconds())
+		}
+		if l.others != nil && !l.failed {
+			o.Others = new(l.others.sum())
+		}
+	}
+}
