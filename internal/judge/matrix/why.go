@@ -24,13 +24,22 @@ func part(name, label string, of func(a *result.Account) *uint64) reason {
 	}}
 }
 
-// counted and timed are rows of drivers.
+// counted, timed and looked are rows of drivers.
 func counted(name, label string, longest float64, of func(sig *result.Signals) *uint64, parts ...string) reason {
 	return reason{name, label, result.WhyCount, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, longest}
 }
 
 func timed(name, label string, of func(sig *result.Signals) *float64, parts ...string) reason {
 	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, 0}
+}
+
+func looked(name, label string, of func(l *result.Looks) *float64, parts ...string) reason {
+	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 {
+		if s.Looks == nil {
+			return math.NaN()
+		}
+		return known(of(s.Looks))
+	}, parts, 0}
 }
 
 func known[N uint64 | float64](figure *N) float64 {
@@ -58,6 +67,8 @@ var reasons = [...]reason{
 	counted("migrations", "migrations of threads", aMove, func(sig *result.Signals) *uint64 { return sig.Migrations },
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds },
+		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
+	looked("own_throttled_seconds", "throttled by the quota of its own control group", func(l *result.Looks) *float64 { return l.ThrottledSeconds },
 		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
 	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds },
 		result.WhyWaiting, result.WhyOthersWaiting),

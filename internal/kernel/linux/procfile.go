@@ -13,8 +13,8 @@ import (
 	"gorun/internal/kernel/sysfs"
 )
 
-// readProc reads a file of /proc by half the system calls of os.ReadFile, for files that are read often.
-func readProc(path string) ([]byte, error) {
+// ReadProc reads a file of /proc by half the system calls of os.ReadFile, for files that are read often.
+func ReadProc(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}

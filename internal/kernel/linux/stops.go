@@ -43,7 +43,7 @@ func EachProcess(pids []int, visit func(pid int, tids []int)) {
 
 // Stopped reports whether a process is stopped by a signal.
 func Stopped(pid int) bool {
-	text, err := readProc(fmt.Sprintf("/proc/%d/stat", pid))
+	text, err := ReadProc(fmt.Sprintf("/proc/%d/stat", pid))
 	state, _, ok := parseStat(text)
 	return err == nil && ok && state == 'T'
 }
@@ -57,7 +57,7 @@ func childrenOf(pid int) (tids, pids []int, err error) {
 	}
 	tids = numbered(threads)
 	for i, tid := range tids {
-		text, err := readProc(fmt.Sprintf("%s/%d/children", tasks, tid))
+		text, err := ReadProc(fmt.Sprintf("%s/%d/children", tasks, tid))
 		if i == 0 && errors.Is(err, fs.ErrNotExist) { // another thread may have ended since
 			return tids, nil, err
 		}

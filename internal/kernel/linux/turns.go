@@ -47,7 +47,7 @@ func TurnsFile(pid, tid int) string { return fmt.Sprintf("proc/%d/task/%d/scheds
 
 // ThreadTurns returns the turns of a thread of a process of this machine.
 func ThreadTurns(pid, tid int) (Turns, error) {
-	text, err := readProc("/" + TurnsFile(pid, tid))
+	text, err := ReadProc("/" + TurnsFile(pid, tid))
 	if err != nil {
 		return Turns{}, err
 	}

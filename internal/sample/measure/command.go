@@ -23,6 +23,7 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 		s.Placement.Mismatches = append(s.Placement.Mismatches, change)
 		s.Doubt(result.Suspect, "%s", change)
 	}
+	s.Looks = o.Looks
 	Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
 	if o.MovesBy != "" && o.MovesLost == 0 {

@@ -1,10 +1,17 @@
 package launch
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
+	"gorun/internal/kernel/cgroup"
 	"gorun/internal/kernel/linux"
+	"gorun/internal/record/result"
 )
 
 // The supervisor looks at the command's processes every lookEvery. If the request says so, it also looks at each of their threads: then it
@@ -41,6 +48,7 @@ type looks struct {
 	failed bool // in some look
 	firsts []int
 	others *others // nil: not looked at
+	quotas quotas
 }
 
 // others adds up the turns of threads, each up to the last look at it.
@@ -66,6 +74,60 @@ func (o *others) sum() linux.Turns {
 	return sum
 }
 
+// quotas adds up for how long the quotas of control groups that processes have entered by themselves stopped them.
+type quotas struct {
+	known  [][]byte        // what the files /proc/PID/cgroup say, first that of this process; none: it cannot be read
+	groups []cgroup.Groups // those of known, if there are several; no group is in two of them
+	before []float64       // seconds, at the first look
+	now    []float64       // at the last one
+	failed bool
+}
+
+// saw looks at the groups of a process.
+func (q *quotas) saw(pid int) {
+	text, err := linux.ReadProc(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil || slices.ContainsFunc(q.known, func(known []byte) bool { return bytes.Equal(known, text) }) {
+		return
+	}
+	if len(q.known) == 1 {
+		q.groups, q.before, q.now = []cgroup.Groups{cgroup.FindGroups(os.DirFS("/"))}, []float64{0}, []float64{0}
+	}
+	if len(q.known) > 0 {
+		of := cgroup.FindGroupsOf(os.DirFS("/"), pid)
+		for _, known := range q.groups {
+			of = of.Without(known)
+		}
+		seconds, err := of.ReadThrottling()
+		if errors.Is(err, fs.ErrNotExist) {
+			return // the process has ended, or its group has
+		}
+		q.failed = q.failed || err != nil
+		q.groups, q.before, q.now = append(q.groups, of), append(q.before, seconds), append(q.now, seconds)
+	}
+	q.known = append(q.known, text)
+}
+
+// read reads the times of groups that still exist.
+func (q *quotas) read() {
+	for i := 1; i < len(q.groups); i++ {
+		if seconds, err := q.groups[i].ReadThrottling(); err == nil {
+			q.now[i] = seconds
+		}
+	}
+}
+
+// stopped returns the seconds of groups that are not this process's own; nil: they are not known.
+func (q *quotas) stopped() *float64 {
+	if q.failed || len(q.known) == 0 {
+		return nil
+	}
+	sum := 0.0
+	for i := 1; i < len(q.groups); i++ {
+		sum += q.now[i] - q.before[i]
+	}
+	return &sum
+}
+
 // look looks at the processes of the members; every lookEvery also at those whose parents have ended, and at whether one is stopped.
 func (l *looks) look(now time.Time) {
 	pids, whole, stopped := l.firsts, now.Sub(l.stops.last) >= lookEvery, false
@@ -80,13 +142,15 @@ func (l *looks) look(now time.Time) {
 			l.lookAt(pid, tids)
 		}
 	})
+	l.quotas.read()
 	if whole {
 		l.stops.look(now, stopped)
 	}
 }
 
-// lookAt looks at the threads of a process. Those that have ended meanwhile keep what the last look has found.
+// lookAt looks at a process. Threads that have ended meanwhile keep what the last look has found.
 func (l *looks) lookAt(pid int, tids []int) {
+	l.quotas.saw(pid)
 	for _, tid := range tids {
 		if slices.Contains(l.firsts, tid) {
 			continue
@@ -113,6 +177,7 @@ func watch(firsts []int, threads bool) (finish func(*Outcome)) {
 	l.stops.last = l.begun
 	if threads {
 		l.others = &others{last: map[int]linux.Turns{}}
+		l.quotas.saw(os.Getpid())
 	}
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -140,7 +205,8 @@ func watch(firsts []int, threads bool) (finish func(*Outcome)) {
 			o.StoppedSeconds = new(l.stops.total.Seconds())
 		}
 		if l.others != nil && !l.failed {
-			o.Others = new(l.others.sum())
+			l.quotas.read()
+			o.Others, o.Looks = new(l.others.sum()), &result.Looks{ThrottledSeconds: l.quotas.stopped()}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/dev/tests"
+	"gorun/internal/kernel/cgroup/cgrouptest"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 )
@@ -88,6 +89,26 @@ func TestLooksAtOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, o.Others)
 	assert.Zero(t, *o.Others, "it has one thread")
+}
+
+// TestLooksAtQuotas: a quota of a control group that the command enters by itself is found.
+func TestLooksAtQuotas(t *testing.T) {
+	group := cgrouptest.Limited(t, "cpu", 10_000)
+	turns := 1000
+	tests.Await(t, "command that the quota stops", func() bool {
+		turns *= 10
+		c := command(sh(fmt.Sprintf(`echo $$ >"$0"; i=0; while [ $i -lt %d ]; do i=$((i+1)); done`, turns), group+"/cgroup.procs")...)
+		c.Looks = true
+		o, err := run(t, c)
+		require.NoError(t, err)
+		require.Zero(t, o.ExitCode, "%s", o.Stderr)
+		return *o.Looks.ThrottledSeconds > 0
+	})
+	c := command("sleep", "0.01")
+	c.Looks = true
+	o, err := run(t, c)
+	require.NoError(t, err)
+	assert.Zero(t, *o.Looks.ThrottledSeconds, "it stays in the group of its parent")
 }
 
 // startsCat is a script that starts cat(1) with its own input, and tells its PID. A shell would give it another input.

@@ -135,7 +135,8 @@ type Outcome struct {
 	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // time in which a signal had stopped one of its processes; nil: not known
 
 	// Others is what threads other than the first ones of the members did, each up to the last look at it; nil: not known.
-	Others *linux.Turns `json:"others,omitempty"`
+	Others *linux.Turns  `json:"others,omitempty"`
+	Looks  *result.Looks `json:"looks,omitempty"` // what else was seen of its processes; nil: nobody looked
 
 	Killed int   `json:"killed,omitempty"` // descendants that were still alive at the command's end
 	Left   []int `json:"left,omitempty"`   // descendants that cannot be killed: stuck in the kernel, or another user's
