@@ -33,8 +33,8 @@ func timed(name, label string, of func(sig *result.Signals) *float64, parts ...s
 	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, 0}
 }
 
-func looked(name, label string, of func(l *result.Looks) *float64, parts ...string) reason {
-	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 {
+func looked(name, label, unit string, of func(l *result.Looks) *float64, parts ...string) reason {
+	return reason{name, label, unit, func(s *result.Sample) float64 {
 		if s.Looks == nil {
 			return math.NaN()
 		}
@@ -68,13 +68,20 @@ var reasons = [...]reason{
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds },
 		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
-	looked("own_throttled_seconds", "throttled by the quota of its own control group", func(l *result.Looks) *float64 { return l.ThrottledSeconds },
+	looked("own_throttled_seconds", "throttled by the quota of its own control group", result.WhySeconds, func(l *result.Looks) *float64 { return l.ThrottledSeconds },
 		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
+	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() },
+		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyOthers),
+	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() },
+		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyOthers),
 	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds },
 		result.WhyWaiting, result.WhyOthersWaiting),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
 		result.WhyRunning, result.WhyWaiting, result.WhyBlocked),
 }
+
+// least is the finest difference that is shown, by unit.
+var least = map[string]float64{result.WhySeconds: 1e-9, result.WhyCount: 0.01, result.WhyShare: 1e-4}
 
 const firstDriver = 8 // in reasons
 
@@ -115,11 +122,7 @@ type why struct {
 func newWhy(alpha float64) *why {
 	w := &why{}
 	for i, r := range reasons {
-		least := 1e-9
-		if r.unit == result.WhyCount {
-			least = 0.01
-		}
-		w.differences[i] = stats.NewDifferences(whyAlpha(i, alpha), least)
+		w.differences[i] = stats.NewDifferences(whyAlpha(i, alpha), least[r.unit])
 	}
 	return w
 }

@@ -48,6 +48,19 @@ func Stopped(pid int) bool {
 	return err == nil && ok && state == 'T'
 }
 
+// LastCPU returns the CPU on which a thread of a process runs, or ran last (field 39 of proc_pid_stat(5)).
+func LastCPU(pid, tid int) (cpu int, err error) {
+	text, err := ReadProc(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+	if err != nil {
+		return 0, err
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // from the third on
+	if len(fields) < 37 {
+		return 0, errors.New("stat has no CPU")
+	}
+	return strconv.Atoi(string(fields[36]))
+}
+
 // childrenOf returns the TIDs of a process's threads, also if the error is fs.ErrNotExist since the kernel does not list children, and the PIDs of its children (proc_tid_children(5)).
 func childrenOf(pid int) (tids, pids []int, err error) {
 	tasks := fmt.Sprintf("/proc/%d/task", pid)

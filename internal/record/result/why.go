@@ -29,7 +29,7 @@ type Why struct {
 type Part struct {
 	Name     string   `json:"name"`
 	Label    string   `json:"label"`
-	Unit     string   `json:"unit"`                      // WhySeconds or WhyCount
+	Unit     string   `json:"unit"`                      // WhySeconds, WhyCount or WhyShare
 	Of       []string `json:"of,omitempty"`              // of a driver: the names of the parts that it may explain
 	Longest  float64  `json:"longest_seconds,omitempty"` // that one of a count can take; 0: as long as it likes
 	Baseline float64  `json:"baseline"`                  // the median of the baseline's samples
@@ -40,6 +40,7 @@ type Part struct {
 const (
 	WhySeconds = "s"
 	WhyCount   = "count"
+	WhyShare   = "share" // from 0 to 1
 )
 
 // The names of the parts of the time, as in Account, and of the whole.
@@ -124,6 +125,10 @@ func (w *Why) Conclude(claimed bool) {
 // explains reports whether a driver may explain the difference of the wall time. A program that runs for longer has more faults and switches,
 // and more pressure of other programs, for that reason alone. Few events that are short cannot take half of the difference.
 func (w *Why) explains(p *Part) bool {
+	if p.Unit == WhyShare { // of the memory: accesses to it can have at most this share of the longer time
+		longer := w.Wall.Baseline + max(0, w.Wall.Typical)
+		return p.Clear(w.Wall.Typical) && math.Abs(p.Typical)*longer >= math.Abs(w.Wall.Typical)/2
+	}
 	if p.Unit == WhySeconds && !w.half(p) || p.Longest > 0 && p.Longest*math.Abs(p.Typical) < math.Abs(w.Wall.Typical)/2 {
 		return false
 	}
@@ -172,8 +177,11 @@ func (p Part) show(x float64) string {
 }
 
 func (p Part) size(x float64) string {
-	if p.Unit == WhySeconds {
+	switch p.Unit {
+	case WhySeconds:
 		return units.Seconds(x)
+	case WhyShare:
+		return units.Share(x)
 	}
 	return units.Digits(x)
 }

@@ -79,6 +79,10 @@ func TestDrivers(t *testing.T) {
 		"as much a second": {[]result.Part{driver("pressure", "s", 0.01, 0.019, 0.023, "waiting")}, nil, 1},
 		"not known":        {[]result.Part{driver("throttled", "s", 0, -0.001, 0.03, "waiting")}, nil, 1},
 		"long enough":      {[]result.Part{short(driver("moves", "count", 0, 10, 12, "waiting"), 0.001)}, []string{"moves"}, 1},
+		"share":            {[]result.Part{driver("pages", "share", 0, 0.9, 1, "waiting")}, []string{"pages"}, 1},
+		"half the memory":  {[]result.Part{driver("pages", "share", 0.3, 0.30, 0.38, "waiting")}, []string{"pages"}, 1},
+		"too little of it": {[]result.Part{driver("pages", "share", 0.3, 0.30, 0.36, "waiting")}, nil, 1},
+		"less of it":       {[]result.Part{driver("pages", "share", 1, -1, -0.9, "waiting")}, nil, 1},
 		"too few":          {[]result.Part{short(driver("moves", "count", 0, 8, 10, "waiting"), 0.001)}, nil, 1},
 	} {
 		lo, hi := c.sign*0.02-0.001, c.sign*0.02+0.001

@@ -49,6 +49,7 @@ type looks struct {
 	firsts []int
 	others *others // nil: not looked at
 	quotas quotas
+	pages  pages
 }
 
 // others adds up the turns of threads, each up to the last look at it.
@@ -128,8 +129,9 @@ func (q *quotas) stopped() *float64 {
 	return &sum
 }
 
-// look looks at the processes of the members; every lookEvery also at those whose parents have ended, and at whether one is stopped.
-func (l *looks) look(now time.Time) {
+// look looks at the processes of the members, and returns them; every lookEvery also at those whose parents have ended, and at whether one is
+// stopped.
+func (l *looks) look(now time.Time) (all []looked) {
 	pids, whole, stopped := l.firsts, now.Sub(l.stops.last) >= lookEvery, false
 	if whole {
 		var err error
@@ -141,11 +143,13 @@ func (l *looks) look(now time.Time) {
 		if l.others != nil {
 			l.lookAt(pid, tids)
 		}
+		all = append(all, looked{pid, tids})
 	})
 	l.quotas.read()
 	if whole {
 		l.stops.look(now, stopped)
 	}
+	return all
 }
 
 // lookAt looks at a process. Threads that have ended meanwhile keep what the last look has found.
@@ -178,6 +182,7 @@ func watch(firsts []int, threads bool) (finish func(*Outcome)) {
 	if threads {
 		l.others = &others{last: map[int]linux.Turns{}}
 		l.quotas.saw(os.Getpid())
+		l.pages.due = l.begun.Add(firstPages)
 	}
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -193,8 +198,13 @@ func watch(firsts []int, threads bool) (finish func(*Outcome)) {
 			}
 			now := time.Now()
 			before, _ := linux.ProcessCPUTime(0)
-			l.look(now)
+			all := l.look(now)
 			after, _ := linux.ProcessCPUTime(0) // the supervisor does nothing else
+			if threads && now.After(l.pages.due) {
+				l.pages.look(all)
+				paged, _ := linux.ProcessCPUTime(0)
+				l.pages.due = now.Add(max(now.Sub(l.begun)/10, pagesShare*(paged-after)))
+			}
 			timer.Reset(l.next(now, after-before))
 		}
 	}()
@@ -206,7 +216,7 @@ func watch(firsts []int, threads bool) (finish func(*Outcome)) {
 		}
 		if l.others != nil && !l.failed {
 			l.quotas.read()
-			o.Others, o.Looks = new(l.others.sum()), &result.Looks{ThrottledSeconds: l.quotas.stopped()}
+			o.Others, o.Looks = new(l.others.sum()), &result.Looks{ThrottledSeconds: l.quotas.stopped(), Memory: l.pages.last}
 		}
 	}
 }
