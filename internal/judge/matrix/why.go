@@ -68,7 +68,7 @@ var reasons = [...]reason{
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds },
 		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
-	looked("own_throttled_seconds", "throttled by the quota of its own control group", result.WhySeconds, func(l *result.Looks) *float64 { return l.ThrottledSeconds },
+	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds, func(l *result.Looks) *float64 { return l.ThrottledSeconds },
 		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
 	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() },
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyOthers),

@@ -48,8 +48,8 @@ const (
 		"difference is smaller."
 	whyOthers = "Of other threads and processes, only the CPU time is known: running, waiting and blocked are those of the first thread, and " +
 		"add up to the wall time."
-	whyWaited = "Of other threads and processes, the CPU time is known, and for how long they waited up to the last look at each, while they " +
-		"ran: running, waiting and blocked are those of the first thread, and add up to the wall time."
+	whyWaited = "Of other threads and processes, the CPU time is known, and for how long they waited until gorun looked at them for the last time: " +
+		"running, waiting and blocked are those of the first thread, and add up to the wall time."
 	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
 	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
 	whyFamily = "The intervals hold together, with 95%% confidence: %s, %s."
