@@ -28,13 +28,22 @@ func part(name, label string, of func(a *result.Account) *uint64) reason {
 	}}
 }
 
-// counted and timed are rows of drivers.
+// counted, timed and looked are rows of drivers.
 func counted(name, label string, longest float64, of func(sig *result.Signals) *uint64, parts ...string) reason {
 	return reason{name, label, result.WhyCount, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, longest}
 }
 
 func timed(name, label string, of func(sig *result.Signals) *float64, parts ...string) reason {
 	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, 0}
+}
+
+func looked(name, label, unit string, of func(l *result.Looks) *float64, parts ...string) reason {
+	return reason{name, label, unit, func(s *result.Sample) float64 {
+		if s.Looks == nil {
+			return math.NaN()
+		}
+		return known(of(s.Looks))
+	}, parts, 0}
 }
 
 func known[N uint64 | float64](figure *N) float64 {
@@ -53,10 +62,12 @@ var reasons = [...]reason{
 	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }),
 	part(result.WhyBlocked, "blocked", func(a *result.Account) *uint64 { return &a.Blocked }),
 	part(result.WhyOthers, "other threads and processes", func(a *result.Account) *uint64 { return &a.Others }),
+	part(result.WhyOthersWaiting, "other threads waiting for a CPU", func(a *result.Account) *uint64 { return a.OthersWaiting }),
 	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults }, result.WhyRunning, result.WhyKernel),
 	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
 	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
-	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, result.WhyWaiting),
+	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches },
+		result.WhyWaiting, result.WhyOthersWaiting),
 	counted("migrations", "migrations of threads", aMove, func(sig *result.Signals) *uint64 { return sig.Migrations },
 		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
 	{"run_queue_seconds", "threads waiting for a CPU", result.WhySeconds, func(s *result.Sample) float64 {
@@ -65,13 +76,24 @@ var reasons = [...]reason{
 		}
 		return known(s.Quality.Signals.RunQueueSeconds)
 	}, nil, 0},
-	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, result.WhyBlocked, result.WhyWaiting),
-	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, result.WhyWaiting),
+	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds },
+		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
+	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds, func(l *result.Looks) *float64 { return l.ThrottledSeconds },
+		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
+	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() },
+		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyOthers),
+	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() },
+		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyOthers),
+	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds },
+		result.WhyWaiting, result.WhyOthersWaiting),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
 		result.WhyRunning, result.WhyWaiting, result.WhyBlocked),
 }
 
-const firstDriver = 7 // in reasons
+// least is the finest difference that is shown, by unit.
+var least = map[string]float64{result.WhySeconds: 1e-9, result.WhyCount: 0.01, result.WhyShare: 1e-4}
+
+const firstDriver = 8 // in reasons
 
 // The longest times, in seconds, that single events take: to clear a huge page of 2 MiB, and to fill the second-level cache of another CPU.
 const (
@@ -110,11 +132,7 @@ type why struct {
 func newWhy(alpha float64) *why {
 	w := &why{}
 	for i, r := range reasons {
-		least := 1e-9
-		if r.unit == result.WhyCount {
-			least = 0.01
-		}
-		w.differences[i] = stats.NewDifferences(whyAlpha(i, alpha), least)
+		w.differences[i] = stats.NewDifferences(whyAlpha(i, alpha), least[r.unit])
 	}
 	return w
 }
@@ -199,7 +217,7 @@ func Explain(run *result.Run, all bool) {
 		}
 	}
 	for i, w := range whys {
-		if w != nil && (!run.ByTime(i) || w.differences[firstDriver-1].Rounds() > 0) {
+		if w != nil && (!run.ByTime(i) || w.differences[1].Rounds() > 0) {
 			run.Cells[i].Why = w.found(compared*len(reasons), run.Claims(i), run.ByTime(i))
 			run.Cells[i].Why.Asked = all
 		}

@@ -61,7 +61,47 @@ func TestWhy(t *testing.T) {
 		assert.InDelta(t, 0, slow.Gap, 0.01)
 		assert.Equal(t, part == "kernel", slow.Drivers[0].Clear(1), "page faults go with the time in the kernel")
 		assert.Len(t, slow.Drivers, 1, "what no sample has is no driver")
-		assert.Equal(t, 32, slow.Comparisons)
+		assert.Equal(t, 40, slow.Comparisons)
+	}
+}
+
+// TestWhyOfLooks: what was seen while programs ran is a part of the time, or may explain one.
+func TestWhyOfLooks(t *testing.T) {
+	for driver, c := range map[string]struct{ part, cause string }{
+		"own_throttled_seconds": {"waiting", "waiting"}, "remote_pages": {"user", "user"}, "small_pages": {"kernel", "kernel"},
+		"": {"blocked", "others_waiting"},
+	} {
+		run := workers(2)
+		account := accounted(1, "workers=1", c.part, 0.04)
+		fake{spoil: func(s *result.Sample, of string) {
+			account(s, of)
+			memory := result.Memory{Resident: 1000, OtherNodes: 100, Anonymous: 800, Huge: 790}
+			s.Looks = &result.Looks{ThrottledSeconds: new(0.0), Memory: &memory}
+			s.Account.Saw(0, 0)
+			if of == "workers=1" {
+				switch driver {
+				case "own_throttled_seconds":
+					*s.Looks.ThrottledSeconds = 0.035
+				case "remote_pages":
+					memory.OtherNodes = 900
+				case "small_pages":
+					memory.Huge = 0
+				default:
+					s.Account.Saw(0, 0.06)
+				}
+			}
+		}}.play(t, run, 40)
+		matrix.Explain(run, false)
+		why := run.Cells[1].Why
+		require.NotNil(t, why)
+		assert.Equal(t, c.cause, why.Cause)
+		if driver != "" {
+			assert.Contains(t, why.ExplainedBy, driver)
+		}
+		for _, other := range []string{"own_throttled_seconds", "remote_pages", "small_pages"} {
+			require.NotNil(t, why.Part(other))
+			assert.Equal(t, other == driver, why.Part(other).Clear(1), other)
+		}
 	}
 }
 

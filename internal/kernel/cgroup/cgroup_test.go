@@ -302,6 +302,28 @@ func TestFaultyFiles(t *testing.T) {
 	}
 }
 
+// TestGroupsOf: the groups of another process have throttled it in addition to those that it shares with this one.
+func TestGroupsOf(t *testing.T) {
+	fsys := maps.Clone(hosts["v2"].files)
+	fsys["proc/7/cgroup"] = &fstest.MapFile{Data: []byte("0::/user.slice/user-1000.slice/session.scope/deep/deeper\n")}
+	deep := strings.TrimPrefix(session, "/") + "/deep"
+	fsys[deep+"/deeper/cpu.max"] = &fstest.MapFile{Data: []byte("1000 100000\n")}
+	fsys[deep+"/deeper/cpu.stat"] = &fstest.MapFile{Data: []byte("throttled_usec 1000000\n")}
+	fsys[deep+"/cpu.max"] = &fstest.MapFile{Data: []byte("1000 100000\n")}
+	fsys[deep+"/cpu.stat"] = &fstest.MapFile{Data: []byte("throttled_usec 4000000\n")}
+	own, its := FindGroups(fsys), FindGroupsOf(fsys, 7)
+	for _, c := range []struct {
+		groups  Groups
+		seconds float64
+	}{{own, 3}, {its, 3 + 5}, {its.Without(own), 5}, {own.Without(its), 0}, {its, 3 + 5}} {
+		seconds, err := c.groups.ReadThrottling()
+		require.NoError(t, err)
+		assert.Equal(t, c.seconds, seconds)
+	}
+	_, err := FindGroupsOf(fsys, 8).Without(own).ReadThrottling()
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
 // This machine may have any kind of control groups or none.
 func TestThisMachine(t *testing.T) {
 	fsys := os.DirFS("/")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,7 +88,7 @@ func parseQuota(text string) (cpus float64, err error) {
 	return float64(quota) / float64(period), nil
 }
 
-// Groups are the control group of this process and its ancestors, of the CPU controller.
+// Groups are the control group of a process and its ancestors, of the CPU controller.
 type Groups struct {
 	fsys fs.FS
 	cpu  hierarchy
@@ -96,15 +97,26 @@ type Groups struct {
 
 // FindGroups finds the groups, which takes longer than reading their throttling. A process that is moved to another
 // group has to find them again.
-func FindGroups(fsys fs.FS) Groups {
-	text, err := sysfs.ReadString(fsys, membershipFile(self))
+func FindGroups(fsys fs.FS) Groups { return findGroups(fsys, self) }
+
+// FindGroupsOf finds those of another process. One that has ended is in no group, or in the root group (version 1).
+func FindGroupsOf(fsys fs.FS, pid int) Groups { return findGroups(fsys, strconv.Itoa(pid)) }
+
+// Without returns the groups that are not among others.
+func (g Groups) Without(others Groups) Groups {
+	g.cpu.dirs = slices.DeleteFunc(slices.Clone(g.cpu.dirs), func(dir string) bool { return slices.Contains(others.cpu.dirs, dir) })
+	return g
+}
+
+func findGroups(fsys fs.FS, pid string) Groups {
+	text, err := sysfs.ReadString(fsys, membershipFile(pid))
 	if err == nil && text == "" {
-		err = fmt.Errorf("%s: it names no group: %w", membershipFile(self), fs.ErrNotExist)
+		err = fmt.Errorf("%s: it names no group: %w", membershipFile(pid), fs.ErrNotExist)
 	}
 	if err != nil {
 		return Groups{err: err}
 	}
-	cpu, err := find(fsys, "cpu")
+	cpu, err := findOf(fsys, pid, "cpu")
 	if err == nil && cpu.hidden {
 		err = fmt.Errorf("%s: no mounted hierarchy has the CPU controller's group: %w", mountsFile, fs.ErrNotExist)
 	}

@@ -29,7 +29,7 @@ func Descendants() ([]int, error) { return scanned(os.Getpid()) }
 // has ended has none. It takes some 10 µs for each thread of the descendants; on a kernel without CONFIG_PROC_CHILDREN, for each process of
 // the system.
 func DescendantsOf(pid, without int) (pids []int, err error) {
-	if found, err := childrenOf(pid); err == nil {
+	if _, found, err := childrenOf(pid); err == nil {
 		for len(found) > 0 {
 			next := found[0]
 			found = found[1:]
@@ -37,7 +37,7 @@ func DescendantsOf(pid, without int) (pids []int, err error) {
 				continue
 			}
 			pids = append(pids, next)
-			if below, err := childrenOf(next); err == nil { // otherwise it has ended
+			if _, below, err := childrenOf(next); err == nil { // otherwise it has ended
 				found = append(found, below...)
 			}
 		}

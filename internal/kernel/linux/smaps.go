@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -69,6 +70,30 @@ func (a *Area) nodeBytes(root fs.FS) (map[int]uint64, error) {
 	return nodes, nil
 }
 
+// ProcessNodes returns how many bytes of a process's memory are on each node, from its numa_maps. It takes some 15 ms for 1 GiB in pages of
+// 4 KiB.
+func ProcessNodes(pid int) (map[int]uint64, error) {
+	text, err := ReadProc(fmt.Sprintf("/proc/%d/numa_maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	return parseNUMAMaps(string(text), 0, math.MaxUint64)
+}
+
+// ProcessHuge returns how many bytes of a process's memory belong to no file, and how many of them are in huge pages, from its
+// smaps_rollup (Linux 4.14). It takes as long as ProcessNodes.
+func ProcessHuge(pid int) (anonymous, huge uint64, err error) {
+	text, err := ReadProc(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	mappings, err := parseSmaps(string(text))
+	for _, m := range mappings {
+		anonymous, huge = anonymous+m.anonymous+m.hugetlb, huge+m.anonHuge+m.hugetlb
+	}
+	return anonymous, huge, err
+}
+
 // span returns the addresses of the first byte and of the first one after the area.
 func (a *Area) span() (first, last uint64) {
 	first = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(a.pages))))
@@ -94,7 +119,8 @@ type mapping struct {
 	first, last uint64 // addresses; last is the first byte after it
 	pageSize    uint64 // KernelPageSize: that of the pool for reserved pages, else the base page
 	rss         uint64 // without reserved pages
-	anonHuge    uint64 // part of rss in transparent huge pages
+	anonHuge    uint64 // part of anonymous in transparent huge pages
+	anonymous   uint64 // part of rss that belongs to no file
 	hugetlb     uint64 // in reserved pages, private and shared
 }
 
@@ -124,6 +150,8 @@ func parseSmaps(text string) ([]mapping, error) {
 			field = &m.pageSize
 		case "Rss":
 			field = &m.rss
+		case "Anonymous":
+			field = &m.anonymous
 		case "AnonHugePages":
 			field = &m.anonHuge
 		case "Shared_Hugetlb", "Private_Hugetlb":

@@ -49,6 +49,10 @@ func TestParseSmaps(t *testing.T) {
 		{first: 0xffffffffff600000, last: 0xffffffffff601000},
 	}, mappings)
 
+	rollup, err := parseSmaps("00400000-7ffd00000000 ---p 00000000 00:00 0 [rollup]\nRss: 900 kB\nAnonymous: 800 kB\nAnonHugePages: 0 kB\n")
+	require.NoError(t, err)
+	assert.Equal(t, []mapping{{first: 0x400000, last: 0x7ffd00000000, rss: 900 << 10, anonymous: 800 << 10}}, rollup)
+
 	const huge = 2 << 20
 	assert.Equal(t, map[uint64]uint64{4096: 2052 << 10, huge: 4 << 20},
 		pageSizes(mappings, 0x7f0000000000, 0x7f0000800000, huge))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -18,48 +19,60 @@ func ChildEnded(pid int) bool {
 	return err == nil && info.Signo == int32(unix.SIGCHLD) // 0: it is running
 }
 
-// HasStoppedDescendant reports whether a descendant of this process is stopped by a signal: state T in /proc/PID/stat.
-// It takes some 10 µs for each thread of the descendants; on a kernel without CONFIG_PROC_CHILDREN, for each process of
-// the system.
-func HasStoppedDescendant() (bool, error) {
-	below := childrenOf
-	pids, err := below(os.Getpid())
+// Children returns the PIDs of this process's children; on a kernel without CONFIG_PROC_CHILDREN, of all its descendants, for which it
+// reads a file of each process of the system.
+func Children() ([]int, error) {
+	_, pids, err := childrenOf(os.Getpid())
 	if errors.Is(err, fs.ErrNotExist) {
-		below = func(int) ([]int, error) { return nil, nil }
-		pids, err = Descendants()
+		return Descendants()
 	}
-	if err != nil {
-		return false, err
-	}
-	for i := 0; i < len(pids); i++ {
-		if Stopped(pids[i]) {
-			return true, nil
+	return pids, err
+}
+
+// EachProcess calls visit for each of these processes and of their descendants, with the TIDs of its threads. It takes some 10 µs for each
+// thread. On a kernel without CONFIG_PROC_CHILDREN it finds no descendants.
+func EachProcess(pids []int, visit func(pid int, tids []int)) {
+	for pids = slices.Clone(pids); len(pids) > 0; pids = pids[1:] {
+		tids, children, _ := childrenOf(pids[0])
+		if len(tids) > 0 { // otherwise it has ended
+			visit(pids[0], tids)
 		}
-		if children, err := below(pids[i]); err == nil {
-			pids = append(pids, children...)
-		}
+		pids = append(pids, children...)
 	}
-	return false, nil
 }
 
 // Stopped reports whether a process is stopped by a signal.
 func Stopped(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	text, err := ReadProc(fmt.Sprintf("/proc/%d/stat", pid))
 	state, _, ok := parseStat(text)
 	return err == nil && ok && state == 'T'
 }
 
-// childrenOf returns the PIDs of a process's children (proc_tid_children(5)).
-func childrenOf(pid int) (pids []int, err error) {
+// LastCPU returns the CPU on which a thread of a process runs, or ran last (field 39 of proc_pid_stat(5)).
+func LastCPU(pid, tid int) (cpu int, err error) {
+	text, err := ReadProc(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+	if err != nil {
+		return 0, err
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // from the third on
+	if len(fields) < 37 {
+		return 0, errors.New("stat has no CPU")
+	}
+	return strconv.Atoi(string(fields[36]))
+}
+
+// childrenOf returns the TIDs of a process's threads, also if the error is fs.ErrNotExist since the kernel does not list children, and the PIDs of its children (proc_tid_children(5)).
+func childrenOf(pid int) (tids, pids []int, err error) {
 	tasks := fmt.Sprintf("/proc/%d/task", pid)
 	threads, err := os.ReadDir(tasks)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for i, thread := range threads {
-		text, err := os.ReadFile(tasks + "/" + thread.Name() + "/children")
+	tids = numbered(threads)
+	for i, tid := range tids {
+		text, err := ReadProc(fmt.Sprintf("%s/%d/children", tasks, tid))
 		if i == 0 && errors.Is(err, fs.ErrNotExist) { // another thread may have ended since
-			return nil, err
+			return tids, nil, err
 		}
 		for _, field := range bytes.Fields(text) {
 			if child, err := strconv.Atoi(string(field)); err == nil {
@@ -67,5 +80,5 @@ func childrenOf(pid int) (pids []int, err error) {
 			}
 		}
 	}
-	return pids, nil
+	return tids, pids, nil
 }

@@ -1,8 +1,11 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
+	"strings"
 
 	"gorun/internal/kernel/sysfs"
 )
@@ -16,14 +19,44 @@ type Turns struct {
 
 // ReadTurns reads a file schedstat. root is rooted at /.
 func ReadTurns(root fs.FS, name string) (Turns, error) {
-	numbers, err := sysfs.ReadInts(root, name)
-	if err == nil && len(numbers) != 3 {
-		err = sysfs.Malformed(name, "these are not three numbers")
-	}
+	text, err := sysfs.ReadString(root, name)
 	if err != nil {
 		return Turns{}, err
 	}
-	return Turns{float64(numbers[0]) / 1e9, float64(numbers[1]) / 1e9, numbers[2]}, nil
+	t, err := parseTurns(text)
+	if err != nil {
+		err = sysfs.Malformed(name, "%v", err)
+	}
+	return t, err
+}
+
+// parseTurns reads "NS-ON-CPU NS-WAITED TURNS".
+func parseTurns(text string) (t Turns, err error) {
+	fields := strings.Fields(text)
+	if len(fields) != 3 {
+		return Turns{}, errors.New("these are not three numbers")
+	}
+	ran, ranErr := strconv.ParseUint(fields[0], 10, 64)
+	waited, waitedErr := strconv.ParseUint(fields[1], 10, 64)
+	count, countErr := strconv.Atoi(fields[2])
+	return Turns{float64(ran) / 1e9, float64(waited) / 1e9, count}, errors.Join(ranErr, waitedErr, countErr)
+}
+
+// TurnsFile returns the name of the file schedstat of a thread of a process.
+func TurnsFile(pid, tid int) string { return fmt.Sprintf("proc/%d/task/%d/schedstat", pid, tid) }
+
+// ThreadTurns returns the turns of a thread of a process of this machine.
+func ThreadTurns(pid, tid int) (Turns, error) {
+	text, err := ReadProc("/" + TurnsFile(pid, tid))
+	if err != nil {
+		return Turns{}, err
+	}
+	return parseTurns(string(text))
+}
+
+// Add returns the sum of the turns of two threads.
+func (t Turns) Add(u Turns) Turns {
+	return Turns{OnCPU: t.OnCPU + u.OnCPU, Waited: t.Waited + u.Waited, Count: t.Count + u.Count}
 }
 
 // TurnsOf returns the turns of the first thread of a process, which may have ended and not been waited for.

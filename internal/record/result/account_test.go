@@ -26,5 +26,12 @@ func TestAccount(t *testing.T) {
 	assert.EqualValues(t, 100_000_000, several.Wall())
 	assert.Nil(t, several.User(), "the time of others is not spread over the first thread's")
 
+	several.Saw(0.02, 0.07)
+	assert.EqualValues(t, 70_000_000, *several.OthersWaiting)
+	assert.EqualValues(t, 10_000_000, *several.OthersUnseen)
+	assert.EqualValues(t, 100_000_000, several.Wall(), "others waited in the same time")
+	several.Saw(0.04, 0)
+	assert.Zero(t, *several.OthersUnseen, "a look can come before the end, and the clocks differ")
+
 	assert.Nil(t, result.AccountOf(0.01, 0.02, 0, 0.02, 0), "it cannot have run longer than it lived")
 }

@@ -123,6 +123,7 @@ type Sample struct {
 	Units         map[string]string `json:"units,omitempty"` // of the figures that a program printed, as it did, by column; "": it printed none
 	Answer        *Answer           `json:"answer,omitempty"`
 	Account       *Account          `json:"account,omitempty"` // nil: not known
+	Looks         *Looks            `json:"looks,omitempty"`   // nil: nobody looked
 	Workers       *Workers          `json:"workers,omitempty"`
 	WorkersDetail []WorkerDetail    `json:"workers_detail,omitempty"`
 	CPUs          []CPU             `json:"cpus,omitempty"`
@@ -292,6 +293,9 @@ func Nanoseconds(seconds float64) float64 { return math.Round(seconds*1e9) / 1e9
 // RoundSeconds rounds the times of a sample and of its signals to nanoseconds.
 func (s *Sample) RoundSeconds() {
 	g := &s.Quality.Signals
+	if s.Looks != nil && s.Looks.ThrottledSeconds != nil {
+		*s.Looks.ThrottledSeconds = Nanoseconds(*s.Looks.ThrottledSeconds)
+	}
 	for _, seconds := range []*float64{
 		&s.Seconds, &s.UserSeconds, &s.SystemSeconds, &g.WatchedSeconds, g.StealSeconds, g.OtherSeconds, g.RunQueueSeconds,
 		g.ThrottledSeconds, g.CPUPressureSeconds, g.StoppedSeconds, g.SuspendedSeconds, g.CanarySeconds,

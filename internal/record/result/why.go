@@ -34,7 +34,7 @@ type Why struct {
 type Part struct {
 	Name     string   `json:"name"`
 	Label    string   `json:"label"`
-	Unit     string   `json:"unit"`                      // WhySeconds or WhyCount
+	Unit     string   `json:"unit"`                      // WhySeconds, WhyCount or WhyShare
 	Of       []string `json:"of,omitempty"`              // of a driver: the names of the parts that it may explain
 	Longest  float64  `json:"longest_seconds,omitempty"` // that one of a count can take; 0: as long as it likes
 	Baseline float64  `json:"baseline"`                  // the median of the baseline's samples
@@ -45,6 +45,7 @@ type Part struct {
 const (
 	WhySeconds = "s"
 	WhyCount   = "count"
+	WhyShare   = "share" // from 0 to 1
 )
 
 // The names of the parts of the time, as in Account, and of the whole.
@@ -56,6 +57,8 @@ const (
 	WhyWaiting = "waiting"
 	WhyBlocked = "blocked"
 	WhyOthers  = "others"
+
+	WhyOthersWaiting = "others_waiting"
 )
 
 // Claims returns the direction of the difference that the verdict on a cell claims: 1 if it takes longer or is worse than its baseline, or, of
@@ -130,9 +133,11 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 	case most == nil:
 		return
 	}
-	switch user, kernel, others := w.Part(WhyUser), w.Part(WhyKernel), w.Part(WhyOthers); {
+	switch user, kernel, others, waiting := w.Part(WhyUser), w.Part(WhyKernel), w.Part(WhyOthers), w.Part(WhyOthersWaiting); {
 	case most.Name == WhyBlocked && w.half(others): // the first thread was blocked while they ran
 		most = others
+	case most.Name == WhyBlocked && w.half(waiting) && w.disproportionate(waiting): // or while they waited for a CPU
+		most = waiting
 	case most.Name != WhyRunning || !w.Split():
 	case w.half(user) && (!w.half(kernel) || math.Abs(user.Typical) > math.Abs(kernel.Typical)):
 		most = user
@@ -150,9 +155,18 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 // explains reports whether a driver may explain the difference of the wall time. A program that runs for longer has more faults and switches,
 // and more pressure of other programs, for that reason alone. Few events that are short cannot take half of the difference.
 func (w *Why) explains(p *Part) bool {
+	if p.Unit == WhyShare { // of the memory: accesses to it can have at most this share of the longer time
+		longer := w.Wall.Baseline + max(0, w.Wall.Typical)
+		return p.Clear(w.Wall.Typical) && math.Abs(p.Typical)*longer >= math.Abs(w.Wall.Typical)/2
+	}
 	if p.Unit == WhySeconds && !w.half(p) || p.Longest > 0 && p.Longest*math.Abs(p.Typical) < math.Abs(w.Wall.Typical)/2 {
 		return false
 	}
+	return w.disproportionate(p)
+}
+
+// disproportionate reports whether a part differs by more than in proportion to the wall time.
+func (w *Why) disproportionate(p *Part) bool {
 	return w.Wall.Baseline > 0 && p.Beyond(p.Baseline*w.Wall.Typical/w.Wall.Baseline, w.Wall.Typical)
 }
 
@@ -193,8 +207,11 @@ func (p Part) show(x float64) string {
 }
 
 func (p Part) size(x float64) string {
-	if p.Unit == WhySeconds {
+	switch p.Unit {
+	case WhySeconds:
 		return units.Seconds(x)
+	case WhyShare:
+		return units.Share(x)
 	}
 	return units.Digits(x)
 }

@@ -15,6 +15,10 @@ func TestConclude(t *testing.T) {
 		lo, hi := (ms-0.1)/1e3, (ms+0.1)/1e3
 		return result.Part{Name: name, Unit: result.WhySeconds, Shift: stats.Shift{Typical: ms / 1e3, Lo: &lo, Hi: &hi}}
 	}
+	before := func(p result.Part, ms float64) result.Part {
+		p.Baseline = ms / 1e3
+		return p
+	}
 	vague := func(name string, ms float64) result.Part {
 		lo, hi := -1.0, 1.0
 		return result.Part{Name: name, Unit: result.WhySeconds, Shift: stats.Shift{Typical: ms / 1e3, Lo: &lo, Hi: &hi}}
@@ -33,9 +37,13 @@ func TestConclude(t *testing.T) {
 		"kernel":          {[]result.Part{known("running", 19), known("user", 1), known("kernel", 18), known("waiting", 1)}, 0, "kernel"},
 		"neither":         {[]result.Part{known("running", 19), known("user", 0), vague("kernel", 18), known("waiting", 1)}, 0, "running"},
 		"others":          {[]result.Part{known("running", 0), known("blocked", 20), known("others", 18)}, 0, "others"},
+		"others wait":     {[]result.Part{known("blocked", 20), known("others", 2), known("others_waiting", 30)}, 0, "others_waiting"},
+		"both":            {[]result.Part{known("blocked", 20), known("others", 18), known("others_waiting", 30)}, 0, "others"},
+		"first waits":     {[]result.Part{known("waiting", 15), known("blocked", 5), known("others_waiting", 15)}, 0, "waiting"},
+		"as they do":      {[]result.Part{known("blocked", 20), before(known("others_waiting", 18), 10)}, 0, "blocked"},
 		"slept":           {[]result.Part{known("running", 0), known("blocked", 20), known("others", 2)}, 0, "blocked"},
 	} {
-		w := result.Why{Wall: known("", 20), Parts: c.parts}
+		w := result.Why{Wall: before(known("", 20), 10), Parts: c.parts}
 		w.Conclude(1, true)
 		assert.Equal(t, c.cause, w.Cause, name)
 		assert.InDelta(t, c.gap, w.Gap, 1e-9, name)
@@ -96,6 +104,10 @@ func TestDrivers(t *testing.T) {
 		"as much a second": {[]result.Part{driver("pressure", "s", 0.01, 0.019, 0.023, "waiting")}, nil, 1},
 		"not known":        {[]result.Part{driver("throttled", "s", 0, -0.001, 0.03, "waiting")}, nil, 1},
 		"long enough":      {[]result.Part{short(driver("moves", "count", 0, 10, 12, "waiting"), 0.001)}, []string{"moves"}, 1},
+		"share":            {[]result.Part{driver("pages", "share", 0, 0.9, 1, "waiting")}, []string{"pages"}, 1},
+		"half the memory":  {[]result.Part{driver("pages", "share", 0.3, 0.30, 0.38, "waiting")}, []string{"pages"}, 1},
+		"too little of it": {[]result.Part{driver("pages", "share", 0.3, 0.30, 0.36, "waiting")}, nil, 1},
+		"less of it":       {[]result.Part{driver("pages", "share", 1, -1, -0.9, "waiting")}, nil, 1},
 		"too few":          {[]result.Part{short(driver("moves", "count", 0, 8, 10, "waiting"), 0.001)}, nil, 1},
 	} {
 		lo, hi := c.sign*0.02-0.001, c.sign*0.02+0.001

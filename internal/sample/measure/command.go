@@ -25,6 +25,7 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 		s.Placement.Mismatches = append(s.Placement.Mismatches, change)
 		s.Doubt(result.Suspect, "%s", change)
 	}
+	s.Looks = o.Looks
 	Used(&s, o.Usage)
 	s.Quality.Signals.StoppedSeconds = o.StoppedSeconds
 	if o.MovesBy != "" && o.MovesLost == 0 {
@@ -44,5 +45,8 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 	}
 	s.Account = result.AccountOf(whole.WallSeconds, whole.Turns.OnCPU, whole.Turns.Waited, whole.UserSeconds, whole.SystemSeconds)
+	if s.Account != nil && o.Others != nil && !g.Gate {
+		s.Account.Saw(o.Others.OnCPU, o.Others.Waited)
+	}
 	return s, o, nil
 }

@@ -63,6 +63,7 @@ const (
 		"difference is smaller."
 	whyOthers = "Running, waiting and blocked are those of one thread, and add up to the wall time: a program's first thread, of copies that of " +
 		"the one that ends last, and of gorun's own work the busiest thread. Of other threads and processes, only the CPU time is known."
+	whyWaited = "Of these, how long they waited is known up to the time when gorun last looked at each of them."
 	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
 	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
 	whyFamily = "The intervals of all parts hold together, with 95%% confidence: %s."
@@ -74,11 +75,12 @@ func WhyTables(run *result.Run) (tables []table.Table) {
 		return nil
 	}
 	names := CellNames(run)
-	last, parts, split := &result.Why{}, false, true
+	last, parts, split, looked := &result.Why{}, false, true, false
 	for i, cell := range run.Cells {
 		if cell.Why != nil && cell.Why.Asked {
 			tables = append(tables, whyTable(names[i], names[run.Against(i)], cell.Why))
 			last, parts, split = cell.Why, parts || len(cell.Why.Parts) > 0, split && cell.Why.Split()
+			looked = looked || cell.Why.Part(result.WhyOthersWaiting) != nil
 		}
 	}
 	if tables == nil {
@@ -89,7 +91,13 @@ func WhyTables(run *result.Run) (tables []table.Table) {
 		notes = append(notes, whyTicks)
 	}
 	if parts {
-		notes = append(notes, whyOthers, whySteal)
+		notes = append(notes, whyOthers)
+	}
+	if looked {
+		notes = append(notes, whyWaited)
+	}
+	if parts {
+		notes = append(notes, whySteal)
 	}
 	tables[len(tables)-1].Notes = append(notes, whyNoPMU)
 	return tables

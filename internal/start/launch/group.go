@@ -263,7 +263,7 @@ func (o *Outcome) sum(of []Ending) {
 			o.ExitCode, o.Signal = e.ExitCode, e.Signal
 		}
 		o.WallSeconds = max(o.WallSeconds, e.WallSeconds)
-		o.Turns = linux.Turns{OnCPU: o.Turns.OnCPU + e.Turns.OnCPU, Waited: o.Turns.Waited + e.Turns.Waited, Count: o.Turns.Count + e.Turns.Count}
+		o.Turns = o.Turns.Add(e.Turns)
 	}
 }
 

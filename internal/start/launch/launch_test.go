@@ -40,10 +40,12 @@ const (
 	asMover      = "launch-move"    // moves to each of some CPUs in turn
 	asCatcher    = "launch-catch"   // tells the signals that it gets, and ends with the last
 	asBurner     = "launch-burn"    // uses CPU time, says so, and stays
+	asHolder     = "launch-hold"    // holds touched bytes of memory for a time
 )
 
 const (
 	mebibyte = 1 << 20
+	touched  = 32 << 20
 	burnt    = 20 * time.Millisecond // the CPU time that asBurner uses
 )
 
@@ -100,6 +102,8 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("burnt")
 		time.Sleep(tests.Hang) // it is killed before
+	case asHolder:
+		err = hold(args[0])
 	}
 	if e := new(ExitError); errors.As(err, &e) {
 		fmt.Fprintln(os.Stderr, err)

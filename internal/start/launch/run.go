@@ -54,6 +54,9 @@ type Group struct {
 	// Migrations: moves of the threads of a member without a gate, and of its descendants, between CPUs are counted.
 	Migrations bool
 
+	// Looks: each thread is looked at while it runs, which costs up to 1% of a CPU.
+	Looks bool
+
 	// Padding is the number of bytes by which the environment of each member is made longer, in PaddingVariable; 0: none. It moves the
 	// stack.
 	Padding int
@@ -130,6 +133,10 @@ type Outcome struct {
 	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"` // size of each process at its start (see linux.PeakRSS)
 
 	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // time in which a signal had stopped one of its processes; nil: not known
+
+	// Others is what threads other than the first ones of the members did, each up to the last look at it; nil: not known.
+	Others *linux.Turns  `json:"others,omitempty"`
+	Looks  *result.Looks `json:"looks,omitempty"` // what else was seen of its processes; nil: nobody looked
 
 	Killed int   `json:"killed,omitempty"` // descendants that were still alive at the command's end
 	Left   []int `json:"left,omitempty"`   // descendants that cannot be killed: stuck in the kernel, or another user's
@@ -293,7 +300,7 @@ func (r *running) start(g Group) (err error) {
 		}
 	}
 	asked := request{
-		Dir: g.Dir, Migrations: g.Migrations, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
+		Dir: g.Dir, Migrations: g.Migrations, Looks: g.Looks, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
 		Gate: g.Gate, Together: g.Together, Fixed: g.Fixed, Started: g.Started != nil, Members: g.Members,
 	}
 	for _, files := range r.files {

@@ -47,6 +47,7 @@ type request struct {
 	Files      []int         `json:"files"` // the number of descriptors of each member
 	Dir        string        `json:"dir,omitempty"`
 	Migrations bool          `json:"migrations,omitempty"`
+	Looks      bool          `json:"looks,omitempty"`
 	Leaves     bool          `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
 	Padding    int           `json:"padding,omitempty"`
 	Gate       bool          `json:"gate,omitempty"`
@@ -205,7 +206,7 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 		return o, err
 	}
 	counted := count(g.family) // after the floor, which reading the trace would raise
-	stopped := watchStops()
+	looked := watch(g.pids(), r.Looks)
 	machine := placement.WatchMachine(nil)
 	for i, c := range g.processes {
 		c.monitor = placement.Watch(placement.Thread{TID: c.pid, Setting: r.Members[i].Setting, Free: !r.Fixed})
@@ -226,7 +227,7 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	if !r.Leaves || err != nil {
 		o.reapLeft()
 	}
-	o.StoppedSeconds = stopped()
+	looked(&o)
 	counted(&o)
 	return o, err
 }

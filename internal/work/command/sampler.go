@@ -119,7 +119,7 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample result.Sample, err error) {
 	g := launch.Group{
 		Dir: s.dirs[c.Revision], Self: s.Self.In(s.Environ), Gate: c.Copies, Together: len(c.Exits) == 0, Keep: printed.Kept, Timeout: c.Timeout,
-		Migrations: c.Migrations, Padding: s.Padding,
+		Migrations: c.Migrations, Looks: c.Looks, Padding: s.Padding,
 	}
 	if s.PassThrough {
 		g.PassThrough = true

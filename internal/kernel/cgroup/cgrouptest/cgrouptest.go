@@ -16,6 +16,7 @@ import (
 var files = map[string][]string{
 	"pids":    {"pids.max"},
 	"memory":  {"memory.max", "memory.limit_in_bytes"},
+	"cpu":     {"cpu.max", "cpu.cfs_quota_us"}, // in microseconds of each 100 ms
 	"cpuset":  {"cpuset.cpus"},
 	"cpuacct": {"cpuacct.usage", "cpu.stat"},
 }
@@ -38,7 +39,7 @@ func Cpuset(t testing.TB, cpus, mems string) (dir string) {
 	return dir
 }
 
-// Limited makes a group below this process's own, limited by a controller ("pids", "memory"; -1: not yet), and removes it when the
+// Limited makes a group below this process's own, limited by a controller ("pids", "memory", "cpu"; -1: not yet), and removes it when the
 // test is over. A process joins it by writing its PID to cgroup.procs in it. Where no group can be made, the test is
 // skipped.
 func Limited(t testing.TB, controller string, limit int) (dir string) {
