@@ -48,8 +48,8 @@ func checkSample(s *result.Sample) error {
 		return fmt.Errorf("the sample took %v s, but was watched for %v s", s.Seconds, q.Signals.WatchedSeconds)
 	case s.Account != nil && s.Account.Wall() != uint64(math.Round(s.Seconds*1e9)):
 		return fmt.Errorf("the parts of the sample's time add up to %d ns, but it took %v s", s.Account.Wall(), s.Seconds)
-	case s.Account != nil && s.Account.Kernel != nil && *s.Account.Kernel > s.Account.Running:
-		return fmt.Errorf("the sample was in the kernel for %d ns, but ran for %d ns", *s.Account.Kernel, s.Account.Running)
+	case s.Account != nil && s.Account.Kernel != nil && *s.Account.Kernel > s.Account.CPU():
+		return fmt.Errorf("the sample was in the kernel for %d ns, but used %d ns of CPU time", *s.Account.Kernel, s.Account.CPU())
 	}
 	if s.Workers == nil {
 		return nil

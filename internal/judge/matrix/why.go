@@ -57,19 +57,19 @@ func known[N uint64 | float64](figure *N) float64 {
 var reasons = [...]reason{
 	{name: result.WhyWall, label: "wall time", unit: result.WhySeconds, of: func(s *result.Sample) float64 { return s.Seconds }},
 	part(result.WhyRunning, "running", func(a *result.Account) *uint64 { return &a.Running }),
-	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User() }),
-	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
 	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }),
 	part(result.WhyBlocked, "blocked", func(a *result.Account) *uint64 { return &a.Blocked }),
-	part(result.WhyOthers, "other threads and processes", func(a *result.Account) *uint64 { return &a.Others }),
+	part(result.WhyCPU, "CPU time, all threads", func(a *result.Account) *uint64 { return new(a.CPU()) }),
+	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User() }),
+	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
 	part(result.WhyOthersWaiting, "other threads waiting for a CPU", func(a *result.Account) *uint64 { return a.OthersWaiting }),
-	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults }, result.WhyRunning, result.WhyKernel),
+	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults }, result.WhyRunning, result.WhyCPU, result.WhyKernel),
 	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
 	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
 	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches },
 		result.WhyWaiting, result.WhyOthersWaiting),
 	counted("migrations", "migrations of threads", aMove, func(sig *result.Signals) *uint64 { return sig.Migrations },
-		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
+		append(onCPU, result.WhyWaiting)...),
 	{"run_queue_seconds", "threads waiting for a CPU", result.WhySeconds, func(s *result.Sample) float64 {
 		if s.Account != nil { // which has it
 			return math.NaN()
@@ -81,14 +81,17 @@ var reasons = [...]reason{
 	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds, func(l *result.Looks) *float64 { return l.ThrottledSeconds },
 		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
 	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() },
-		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyOthers),
+		onCPU...),
 	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() },
-		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyOthers),
+		onCPU...),
 	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds },
 		result.WhyWaiting, result.WhyOthersWaiting),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
-		result.WhyRunning, result.WhyWaiting, result.WhyBlocked),
+		append(onCPU, result.WhyWaiting, result.WhyBlocked)...),
 }
+
+// onCPU are the parts of the time in which threads run.
+var onCPU = []string{result.WhyRunning, result.WhyCPU, result.WhyUser, result.WhyKernel}
 
 // least is the finest difference that is shown, by unit.
 var least = map[string]float64{result.WhySeconds: 1e-9, result.WhyCount: 0.01, result.WhyShare: 1e-4}
@@ -101,12 +104,12 @@ const (
 	aMove  = 0.001
 )
 
-// The shares of the family's error rate. Running, waiting and blocked name the cause, and are known after as many rounds as the wall time is.
+// The shares of the family's error rate. The parts that can be the cause are known after as many rounds as the wall time is.
 const (
-	mainShare    = 0.6 // of running, waiting and blocked
-	furtherShare = 0.2 // of the wall time and the other parts
-	driversShare = 0.2
-	mainParts    = 3
+	mainShare    = 0.8 // of running, waiting, blocked and the CPU time
+	furtherShare = 0.1 // of the wall time and the other parts
+	driversShare = 0.1
+	mainParts    = 4
 )
 
 // whyAlpha is the error of a hypothesis about one cell, of a family that has this much for each cell.
@@ -114,7 +117,7 @@ func whyAlpha(hypothesis int, alpha float64) float64 {
 	switch name := reasons[hypothesis].name; {
 	case hypothesis >= firstDriver:
 		return driversShare * alpha / float64(len(reasons)-firstDriver)
-	case name == result.WhyRunning, name == result.WhyWaiting, name == result.WhyBlocked:
+	case name == result.WhyRunning, name == result.WhyWaiting, name == result.WhyBlocked, name == result.WhyCPU:
 		return mainShare * alpha / mainParts
 	}
 	return furtherShare * alpha / float64(firstDriver-mainParts)

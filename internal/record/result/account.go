@@ -18,14 +18,10 @@ type Account struct {
 	OthersWaiting *uint64 `json:"others_waiting,omitempty" figure:"ns" is:"The time for which other threads and processes waited for a CPU, as far as it was seen."`
 	// The part of Others after the last look, of which it is not known for how long they also waited. nil: nobody looked.
 	OthersUnseen *uint64 `json:"others_unseen,omitempty" figure:"ns" is:"The CPU time of other threads and processes after they were last looked at."`
-	// The part of Running that was in the kernel; the rest was in user mode. The kernel finds it by looking at the thread at each tick of its clock
-	// (kernel/sched/cputime.c). nil: not known, because the kernel keeps the sum with other threads.
-	Kernel *uint64 `json:"kernel,omitempty" figure:"ns" is:"The part of the time on a CPU that was in the kernel."`
+	// The part of Running and Others that was in the kernel; the rest was in user mode. The kernel finds it by looking at a thread at each tick of
+	// its clock (kernel/sched/cputime.c).
+	Kernel *uint64 `json:"kernel,omitempty" figure:"ns" is:"The part of the CPU time that was in the kernel."`
 }
-
-// alone is the CPU time, in nanoseconds, that a program of one thread can use after its schedstat was read: while it ends. Another thread or
-// process takes longer to start and end.
-const alone = 50_000
 
 // AccountOf returns the account of a sample with this wall time, in which the thread ran and waited for this long, and all threads and
 // processes used this much CPU time in user mode and in the kernel; all in seconds. It returns nil if the times contradict each other.
@@ -38,12 +34,8 @@ func AccountOf(wall, ran, waited, user, kernel float64) *Account {
 	if used := ns(user) + ns(kernel); used > a.Running {
 		a.Others = used - a.Running
 	}
-	if a.Others < alone {
-		share := 0.0
-		if user+kernel > 0 {
-			share = kernel / (user + kernel)
-		}
-		a.Kernel = new(uint64(math.Round(share * float64(a.Running))))
+	if user+kernel > 0 {
+		a.Kernel = new(uint64(math.Round(kernel / (user + kernel) * float64(a.CPU()))))
 	}
 	return &a
 }
@@ -56,13 +48,16 @@ func (a *Account) Saw(ran, waited float64) {
 // ns returns seconds in nanoseconds.
 func ns(seconds float64) uint64 { return uint64(math.Round(max(0, seconds) * 1e9)) }
 
-// Wall is the time that the parts of the thread add up to.
-func (a Account) Wall() uint64 { return a.Running + a.Waiting + a.Blocked }
+// CPU is the CPU time of all threads and processes.
+func (a *Account) CPU() uint64 { return a.Running + a.Others }
 
-// User is the part of Running in user mode; nil: not known.
-func (a Account) User() *uint64 {
+// Wall is the time that the parts of the thread add up to.
+func (a *Account) Wall() uint64 { return a.Running + a.Waiting + a.Blocked }
+
+// User is the part of the CPU time in user mode; nil: not known.
+func (a *Account) User() *uint64 {
 	if a.Kernel == nil {
 		return nil
 	}
-	return new(a.Running - *a.Kernel)
+	return new(a.CPU() - *a.Kernel)
 }

@@ -24,7 +24,9 @@ func TestAccount(t *testing.T) {
 	require.NotNil(t, several)
 	assert.EqualValues(t, 30_000_000, several.Others)
 	assert.EqualValues(t, 100_000_000, several.Wall())
-	assert.Nil(t, several.User(), "the time of others is not spread over the first thread's")
+	assert.EqualValues(t, 60_000_000, several.CPU())
+	assert.EqualValues(t, 10_000_000, *several.Kernel)
+	assert.EqualValues(t, 50_000_000, *several.User())
 
 	several.Saw(0.02, 0.07)
 	assert.EqualValues(t, 70_000_000, *several.OthersWaiting)

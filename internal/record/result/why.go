@@ -56,7 +56,7 @@ const (
 	WhyKernel  = "kernel"
 	WhyWaiting = "waiting"
 	WhyBlocked = "blocked"
-	WhyOthers  = "others"
+	WhyCPU     = "cpu"
 
 	WhyOthersWaiting = "others_waiting"
 )
@@ -93,7 +93,7 @@ func (w *Why) Part(name string) *Part {
 	return nil
 }
 
-// Split reports whether the time on a CPU is known to be of user mode or of the kernel: their differences are larger than a tick of the
+// Split reports whether the CPU time is known to be of user mode or of the kernel: their differences are larger than a tick of the
 // kernel's clock, by which it tells them apart. Of a shorter time it calls all user mode if no tick came, so that more rounds do not help. Tick
 // is the longest that Linux has (CONFIG_HZ=100).
 func (w *Why) Split() bool {
@@ -130,15 +130,17 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 			}
 		}
 		return
+	}
+	user, kernel, cpu, waiting := w.Part(WhyUser), w.Part(WhyKernel), w.Part(WhyCPU), w.Part(WhyOthersWaiting)
+	if (most == nil || most.Name == WhyBlocked) && w.half(cpu) { // other threads run while the first one is blocked, or work moves between them
+		most = cpu
+	}
+	switch {
 	case most == nil:
 		return
-	}
-	switch user, kernel, others, waiting := w.Part(WhyUser), w.Part(WhyKernel), w.Part(WhyOthers), w.Part(WhyOthersWaiting); {
-	case most.Name == WhyBlocked && w.half(others): // the first thread was blocked while they ran
-		most = others
-	case most.Name == WhyBlocked && w.half(waiting) && w.disproportionate(waiting): // or while they waited for a CPU
+	case most.Name == WhyBlocked && w.half(waiting) && w.disproportionate(waiting): // while they wait for a CPU
 		most = waiting
-	case most.Name != WhyRunning || !w.Split():
+	case most.Name != WhyRunning && most.Name != WhyCPU || !w.Split():
 	case w.half(user) && (!w.half(kernel) || math.Abs(user.Typical) > math.Abs(kernel.Typical)):
 		most = user
 	case w.half(kernel):

@@ -36,12 +36,15 @@ func TestConclude(t *testing.T) {
 		"ticks":           {[]result.Part{known("running", 19), known("user", 9.9), known("kernel", 9.1), known("waiting", 1)}, 0, "running"},
 		"kernel":          {[]result.Part{known("running", 19), known("user", 1), known("kernel", 18), known("waiting", 1)}, 0, "kernel"},
 		"neither":         {[]result.Part{known("running", 19), known("user", 0), vague("kernel", 18), known("waiting", 1)}, 0, "running"},
-		"others":          {[]result.Part{known("running", 0), known("blocked", 20), known("others", 18)}, 0, "others"},
-		"others wait":     {[]result.Part{known("blocked", 20), known("others", 2), known("others_waiting", 30)}, 0, "others_waiting"},
-		"both":            {[]result.Part{known("blocked", 20), known("others", 18), known("others_waiting", 30)}, 0, "others"},
+		"others":          {[]result.Part{known("running", 0), known("blocked", 20), known("cpu", 18)}, 0, "cpu"},
+		"moves":           {[]result.Part{known("running", 8), known("waiting", 3), known("blocked", 9), known("cpu", 17)}, 0, "cpu"},
+		"all in kernel":   {[]result.Part{known("running", 0), known("blocked", 20), known("cpu", 18), known("user", 1), known("kernel", 17)}, 0, "kernel"},
+		"waits meanwhile": {[]result.Part{known("running", 0), known("waiting", 20), known("cpu", 18)}, 0, "waiting"},
+		"others wait":     {[]result.Part{known("blocked", 20), known("cpu", 2), known("others_waiting", 30)}, 0, "others_waiting"},
+		"both":            {[]result.Part{known("blocked", 20), known("cpu", 18), known("others_waiting", 30)}, 0, "cpu"},
 		"first waits":     {[]result.Part{known("waiting", 15), known("blocked", 5), known("others_waiting", 15)}, 0, "waiting"},
 		"as they do":      {[]result.Part{known("blocked", 20), before(known("others_waiting", 18), 10)}, 0, "blocked"},
-		"slept":           {[]result.Part{known("running", 0), known("blocked", 20), known("others", 2)}, 0, "blocked"},
+		"slept":           {[]result.Part{known("running", 0), known("blocked", 20), known("cpu", 2)}, 0, "blocked"},
 	} {
 		w := result.Why{Wall: before(known("", 20), 10), Parts: c.parts}
 		w.Conclude(1, true)

@@ -33,8 +33,8 @@ func TestAccountOfOwnWork(t *testing.T) {
 		threads []linux.Turns
 		want    *result.Account
 	}{
-		"one of several":   {1, []linux.Turns{{OnCPU: 0.1}, {OnCPU: 0.5, Waited: 0.2}, {OnCPU: 0.4}}, &result.Account{Running: 500e6, Waiting: 200e6, Blocked: 300e6, Others: 500e6}},
-		"the watch itself": {1, []linux.Turns{{OnCPU: 1.01, Waited: 0.01}}, &result.Account{Running: 990e6, Waiting: 10e6, Others: 10e6}},
+		"one of several":   {1, []linux.Turns{{OnCPU: 0.1}, {OnCPU: 0.5, Waited: 0.2}, {OnCPU: 0.4}}, &result.Account{Running: 500e6, Waiting: 200e6, Blocked: 300e6, Others: 500e6, Kernel: new(uint64(0))}},
+		"the watch itself": {1, []linux.Turns{{OnCPU: 1.01, Waited: 0.01}}, &result.Account{Running: 990e6, Waiting: 10e6, Others: 10e6, Kernel: new(uint64(0))}},
 		"mostly outside":   {0.5, []linux.Turns{{OnCPU: 0.4}}, nil},
 		"no thread":        {1, nil, nil},
 		"too long a wait":  {1, []linux.Turns{{OnCPU: 0.001, Waited: 1.02}}, nil},

@@ -162,12 +162,8 @@ func falls(w *result.Why) (steps []fall) {
 		steps = append(steps, fall{at, p})
 		at += p.Typical
 	}
-	names := []string{result.WhyRunning, result.WhyWaiting, result.WhyBlocked}
-	if w.Split() {
-		names = []string{result.WhyUser, result.WhyKernel, result.WhyWaiting, result.WhyBlocked}
-	}
-	for _, name := range names {
-		if p := w.Part(name); p != nil {
+	for _, of := range timeParts {
+		if p := w.Part(of.name); p != nil {
 			add(*p)
 		}
 	}
@@ -235,9 +231,6 @@ func Waterfall(run *result.Run) (Drawing, bool) {
 // draw draws a step in the ink of its part; what is longer or shorter in all is better or worse.
 func (s fall) draw(axis Axis, y int) Markup {
 	ink := map[bool]string{true: string(table.Good), false: string(table.Bad)}[s.Typical < 0]
-	if s.Name == result.WhyUser || s.Name == result.WhyKernel {
-		ink = timeParts[0].class // parts of running
-	}
 	if k := slices.IndexFunc(timeParts[:], func(p timePart) bool { return p.name == s.Name }); k >= 0 {
 		ink = timeParts[k].class
 	}

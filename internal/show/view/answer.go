@@ -198,6 +198,7 @@ func Names(names []string) string {
 // by each other one where that found something else, and how disturbed their samples were.
 func Verdicts(run *result.Run) []Statement {
 	names := CellNames(run)
+	name := func(cell int) string { return names[cell] }
 	var claims []Claim
 	several := false
 	for i, cell := range run.Cells {
@@ -223,7 +224,7 @@ func Verdicts(run *result.Run) []Statement {
 		statements, claims = Search(run), nil
 	case len(claims) > 0 || statements == nil:
 		statements = append(statements, Judgements(claims, against)...)
-		statements = append(statements, causes(run, names)...)
+		statements = append(statements, Causes(run, name)...)
 	}
 	if len(claims) == 1 && len(run.Cells) == 2 && run.Cells[0].Summary != nil && run.Cells[1].Summary != nil {
 		times := cellTimes(run)
@@ -234,7 +235,7 @@ func Verdicts(run *result.Run) []Statement {
 		}
 		statements = append(statements, Statement{Text: text})
 	}
-	statements = append(statements, ByFigures(run, func(cell int) string { return names[cell] })...)
+	statements = append(statements, ByFigures(run, name)...)
 	whole := run.Samples
 	if last := whole.Len() - 1; last >= 0 && whole.At(last).Partial { // what the budget cut is not judged
 		whole = whole.First(last)

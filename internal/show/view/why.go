@@ -10,12 +10,12 @@ import (
 	"gorun/internal/stats"
 )
 
-// causes says, of each cell that differs from its baseline, which part of the time holds the difference, or what else differs.
-func causes(run *result.Run, names []string) []Statement {
+// Causes says, of each cell that differs from its baseline, which part of the time holds the difference, or what else differs.
+func Causes(run *result.Run, name func(cell int) string) []Statement {
 	var rows [][]string
 	for i := range run.Cells {
 		if text := Cause(run, i); text != "" {
-			rows = append(rows, []string{names[i], text})
+			rows = append(rows, []string{name(i), text})
 		}
 	}
 	switch len(rows) {
@@ -59,7 +59,7 @@ func named(w *result.Why, names []string) (text string) {
 
 // whyNotes explain the parts of the time.
 const (
-	whyTicks = "In user mode and in the kernel are one part, running: the kernel tells them apart by ticks of up to 10 ms, and the " +
+	whyTicks = "In user mode and in the kernel are one part, the CPU time: the kernel tells them apart by ticks of up to 10 ms, and the " +
 		"difference is smaller."
 	whyOthers = "Running, waiting and blocked are those of one thread, and add up to the wall time: a program's first thread, of copies that of " +
 		"the one that ends last, and of gorun's own work the busiest thread. Of other threads and processes, only the CPU time is known."
@@ -120,10 +120,10 @@ func whyTable(name, against string, w *result.Why) table.Table {
 			p.Label = "  " + p.Label
 		}
 		row(p)
-	}
-	if len(w.Parts) > 0 {
-		gap := result.Part{Unit: result.WhySeconds, Shift: stats.Shift{Typical: w.Gap}}
-		t.AddRow(table.Text("wall time without the parts"), table.Text(""), table.Text(gap.Centre()), table.Text(""))
+		if p.Name == result.WhyBlocked {
+			gap := result.Part{Unit: result.WhySeconds, Shift: stats.Shift{Typical: w.Gap}}
+			t.AddRow(table.Text("left by these three"), table.Text(""), table.Text(gap.Centre()), table.Text(""))
+		}
 	}
 	for _, p := range w.Drivers {
 		row(p)

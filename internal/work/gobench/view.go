@@ -114,8 +114,8 @@ func answer(run *result.Run) []view.Statement {
 	if len(claims) == 0 {
 		return nil
 	}
-	statements := append(view.Judgements(claims, before(all)), view.ByFigures(run, func(i int) string { return name(run, &run.Cells[i]) })...)
-	return append(statements, view.Found(changes(run))...)
+	named := func(i int) string { return name(run, &run.Cells[i]) }
+	return slices.Concat(view.Judgements(claims, before(all)), view.Causes(run, named), view.ByFigures(run, named), view.Found(changes(run)))
 }
 
 // tables have a row for each benchmark in each setting that is compared with another one, and those of the figures that it reports
