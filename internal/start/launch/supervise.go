@@ -47,6 +47,7 @@ type request struct {
 	Files      []int         `json:"files"` // the number of descriptors of each member
 	Dir        string        `json:"dir,omitempty"`
 	Migrations bool          `json:"migrations,omitempty"`
+	Counters   bool          `json:"counters,omitempty"`
 	Leaves     bool          `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
 	Padding    int           `json:"padding,omitempty"`
 	Gate       bool          `json:"gate,omitempty"`
@@ -227,5 +228,8 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	}
 	o.StoppedSeconds = stopped()
 	counted(&o)
+	if g.counters != nil {
+		o.Counters, err = g.counters.Read(), errors.Join(err, g.counters.Close())
+	}
 	return o, err
 }
