@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorun/internal/base/units"
@@ -49,7 +50,6 @@ const (
 	whyOthers = "Of other threads and processes, only the CPU time is known: running, waiting and blocked are those of the first thread, and " +
 		"add up to the wall time."
 	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
-	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
 	whyFamily = "The intervals hold together, with 95%% confidence: %s, %s."
 )
 
@@ -69,6 +69,34 @@ func WhyBlock(run *result.Run, opts term.Options) string {
 		return term.Paragraph("", "--why: these samples have no account of the time, which only those of started programs have, one a sample", opts.Columns())
 	}
 	return strings.Join(blocks, "\n")
+}
+
+// missingWords says which drivers were not counted, why, and what each would have said; "": none is missing.
+func missingWords(w *result.Why) string {
+	var reasons []string
+	for _, m := range w.Missing {
+		if !slices.Contains(reasons, m.Why) {
+			reasons = append(reasons, m.Why)
+		}
+	}
+	text := ""
+	for _, reason := range reasons {
+		var names []string
+		for _, m := range w.Missing {
+			if m.Why == reason {
+				name := fmt.Sprintf("%s (%s)", m.Label, m.Answers)
+				if m.Rounds < w.Rounds {
+					name += fmt.Sprintf(" in %d of %d rounds", m.Rounds, w.Rounds)
+				}
+				names = append(names, name)
+			}
+		}
+		if text += "Not counted: " + Names(names); reason != "" {
+			text += ": " + reason
+		}
+		text += ". "
+	}
+	return strings.TrimSpace(text)
 }
 
 // whyTable has the differences of a cell: the wall time, the parts and what they leave, and what may explain them.
@@ -97,6 +125,9 @@ func whyTable(name, against string, w *result.Why) table.Table {
 	if !w.Split() {
 		t.Notes = append(t.Notes, whyTicks)
 	}
-	t.Notes = append(t.Notes, whyOthers, whySteal, whyNoPMU)
+	t.Notes = append(t.Notes, whyOthers, whySteal)
+	if missing := missingWords(w); missing != "" {
+		t.Notes = append(t.Notes, missing)
+	}
 	return t
 }

@@ -84,9 +84,9 @@ func TestMovesOfACommandThatStays(t *testing.T) {
 func TestCountOfMovesByRelation(t *testing.T) {
 	o := Outcome{MovesBy: "switches", Moves: []perf.MoveCount{{From: 0, To: 1, Count: 3}, {From: 1, To: 2, Count: 4}, {From: 3, To: 4, Count: 5}}}
 	for name, want := range map[string]result.Counters{
-		"qemu-cpu2":   {SameLLCMoves: new(uint64(3))},
-		"qemu-numa2":  {SameCoreMoves: new(uint64(3)), SameLLCMoves: new(uint64(4)), CrossNodeMoves: new(uint64(5))},
-		"qemu-epyc8":  {SameLLCMoves: new(uint64(3)), SameNodeMoves: new(uint64(4)), CrossNodeMoves: new(uint64(5))},
+		"qemu-cpu2":  {SameLLCMoves: new(uint64(3))},
+		"qemu-numa2": {SameCoreMoves: new(uint64(3)), SameLLCMoves: new(uint64(4)), CrossNodeMoves: new(uint64(5))},
+		"qemu-epyc8": {SameLLCMoves: new(uint64(3)), SameNodeMoves: new(uint64(4)), CrossNodeMoves: new(uint64(5))},
 	} {
 		var c result.Counters
 		m := hosts.Machine(t, name)
