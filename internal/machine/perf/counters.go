@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -141,11 +142,14 @@ func eventConfig(text string) (config uint64, ok bool) {
 }
 
 // OpenCounters counts what the processes do that the calling thread will start, from their execve(2) on, and all their descendants. The goroutine
-// must be locked to the thread. fsys has the files of this machine. What cannot be counted is in the result of Read. It needs CAP_PERFMON, or
-// kernel.perf_event_paranoid of at most 1, or of 2 to count in user mode only.
+// must be locked to the thread. What cannot be counted is in the result of Read. It needs CAP_PERFMON, or kernel.perf_event_paranoid of at
+// most 1, or of 2 to count in user mode only.
 //
 // Like a Family, it misses a program that gains privileges at its execve(2).
-func OpenCounters(fsys fs.FS) *Counters { return openCounters(groups(fsys), anyCPU) }
+func OpenCounters() *Counters { return openCounters(here(), anyCPU) }
+
+// here has the groups of this machine.
+var here = sync.OnceValue(func() []group { return groups(sysfs.This()) })
 
 func anyCPU(int) int { return -1 }
 

@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -99,7 +98,7 @@ func TestCountersWithoutPrivilege(t *testing.T) {
 func TestCountersOfThisMachine(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	c := OpenCounters(os.DirFS("/"))
+	c := OpenCounters()
 	const rounds = 3
 	for range rounds {
 		require.NoError(t, exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done").Run())
@@ -226,5 +225,18 @@ func TestCountError(t *testing.T) {
 		var got result.Counters
 		got.Lacking("cycles", countError(c.err, c.others))
 		assert.Contains(t, got.Lacks[0].Why, c.words)
+	}
+}
+
+// BenchmarkCounters opens, reads and closes the events of this machine, and as many of the kernel.
+func BenchmarkCounters(b *testing.B) {
+	for name, groups := range map[string][]group{"machine": here(), "kernel": {kernelEvents(0)}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				c := openCounters(groups, anyCPU)
+				c.Read()
+				_ = c.Close()
+			}
+		})
 	}
 }
