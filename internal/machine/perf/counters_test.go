@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/record/result"
 )
@@ -122,6 +123,11 @@ func TestCountersOfThisMachine(t *testing.T) {
 	}
 	if got.Instructions != nil {
 		assert.Greater(t, *got.Instructions, uint64(rounds*1000*10), "a step of a shell's loop")
+	}
+	if tests.Runs("pmu") {
+		require.NotNil(t, got.Cycles, "QEMU emulates a PMU")
+		require.NotNil(t, got.Instructions)
+		assert.InDelta(t, 1000, *got.MHz(), 10, "each instruction takes 1 ns")
 	}
 	if got.Cycles != nil {
 		assert.Positive(t, *got.Cycles)

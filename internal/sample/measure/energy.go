@@ -2,7 +2,6 @@ package measure
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -50,7 +49,7 @@ func openEnergy(root fs.FS) (e energy) {
 		e.packages = append(e.packages, m)
 	}
 	if len(e.packages) == 0 {
-		e.lack = fmt.Errorf("%s: this machine has no counter of energy (RAPL), as is usual in a virtual machine", zones)
+		e.lack = errors.New("this machine has no counter of energy (RAPL), as is usual in a virtual machine")
 	}
 	return e
 }
