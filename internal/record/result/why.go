@@ -194,10 +194,12 @@ func (p Part) show(x float64) string {
 }
 
 func (p Part) size(x float64) string {
-	switch p.Unit {
-	case WhySeconds:
+	switch {
+	case p.Unit == WhySeconds:
 		return units.Seconds(x)
-	case WhyCount:
+	case p.Unit == WhyCount && math.Abs(x) >= 1e6:
+		return units.Large(x)
+	case p.Unit == WhyCount:
 		return units.Digits(x)
 	}
 	return units.Digits(x) + " " + p.Unit

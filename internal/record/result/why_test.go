@@ -137,6 +137,7 @@ func TestDifferenceInWords(t *testing.T) {
 	assert.Equal(t, "−1.90 ms (−2.00 ms to 0 s)", p.Words())
 	p.Lo = nil
 	assert.Equal(t, "at most 0 s", p.Interval())
+	assert.Equal(t, "+59.5 M", result.Part{Unit: result.WhyCount, Shift: stats.Shift{Typical: 59460572}}.Centre())
 	assert.Equal(t, "−1500 MHz", result.Part{Unit: result.WhyMHz, Shift: stats.Shift{Typical: -1500}}.Centre())
 	assert.Equal(t, "+36.0", result.Part{Unit: result.WhyCount, Shift: stats.Shift{Typical: 36}}.Centre())
 }
