@@ -159,7 +159,7 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; the manifest for Ku
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
 	$(GO) test -C testdata/kubernetes/manifest -count=1 .
-	@if command -v shellcheck >/dev/null; then shellcheck internal/work/fleet/templates/*.sh .ci/run testdata/kubernetes/run testdata/vm/run testdata/vm/preferred-node/build \
+	@if command -v shellcheck >/dev/null; then shellcheck internal/work/fleet/templates/*.sh .ci/run testdata/kubernetes/run testdata/vm/run testdata/vm/pmu testdata/vm/preferred-node/build \
 	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/vm/preferred-node/balancing testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
@@ -252,6 +252,10 @@ vm-pnid: ## build a kernel with a preferred node, and run the tests that need it
 	testdata/vm/run setup
 	testdata/vm/preferred-node/test
 
+.PHONY: vm-pmu
+vm-pmu: ## boot a machine whose CPU counts cycles and instructions, and find the cause of differences there (3 min)
+	testdata/vm/pmu test
+
 .PHONY: kubernetes
 kubernetes: ## a real Kubernetes of two nodes runs the Job of gorun fleet template: kills, a slow node (as root, nothing else running, 7 min; first 30 min to build it)
 	testdata/kubernetes/run
@@ -261,6 +265,7 @@ ci-long: TIMEOUT = 90m
 ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, packages, long fuzzing (3 h)
 	$(MAKE) vm
 	$(MAKE) vm-pnid
+	$(MAKE) vm-pmu
 	$(MAKE) vm-clock
 	$(MAKE) kubernetes
 	$(MAKE) selftest

@@ -126,6 +126,9 @@ func (d *driver) settle(ctx context.Context) (err error) {
 		d.taker.Watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
 	} else {
 		d.taker.Watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
+		if d.options.why {
+			d.taker.Watcher.CountEnergy()
+		}
 	}
 	d.onClose(d.taker.Watcher.Close)
 	run.Warnings = append(run.Warnings, warnings...)

@@ -16,6 +16,9 @@ type reason struct {
 	of          func(s *result.Sample) float64 // NaN: not known
 	parts       []string                       // of a driver: those that it may explain
 	longest     float64                        // seconds that one event of a count can take; 0: no limit is known
+	per         string                         // of a count: the driver with which it grows; "": with the wall time
+	event       bool                           // of the CPU: perhaps only those in user mode are counted
+	answers     string                         // what it would say; "": nobody misses it
 }
 
 // part is a row of a part of the time, which is in nanoseconds.
@@ -28,22 +31,54 @@ func part(name, label string, of func(a *result.Account) *uint64) reason {
 	}}
 }
 
-// counted, timed and looked are rows of drivers.
+// counted and timed are rows of drivers.
 func counted(name, label string, longest float64, of func(sig *result.Signals) *uint64, parts ...string) reason {
-	return reason{name, label, result.WhyCount, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, longest}
+	return reason{
+		name: name, label: label, unit: result.WhyCount, parts: parts, longest: longest,
+		of: func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) },
+	}
 }
 
 func timed(name, label string, of func(sig *result.Signals) *float64, parts ...string) reason {
-	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, 0}
+	return reason{
+		name: name, label: label, unit: result.WhySeconds, parts: parts,
+		of: func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) },
+	}
 }
 
+// looked is the row of a driver that is only seen with --why, while a program runs.
 func looked(name, label, unit string, of func(l *result.Looks) *float64, parts ...string) reason {
-	return reason{name, label, unit, func(s *result.Sample) float64 {
+	return reason{name: name, label: label, unit: unit, parts: parts, of: func(s *result.Sample) float64 {
 		if s.Looks == nil {
 			return math.NaN()
 		}
 		return known(of(s.Looks))
-	}, parts, 0}
+	}}
+}
+
+// ofCounters gets a figure that is only counted with --why.
+func ofCounters[N uint64 | float64](of func(c *result.Counters) *N) func(s *result.Sample) float64 {
+	return func(s *result.Sample) float64 {
+		if s.Counters == nil {
+			return math.NaN()
+		}
+		return known(of(s.Counters))
+	}
+}
+
+// counter is the row of a driver that is only counted with --why.
+func counter[N uint64 | float64](name, label, unit string, longest float64, of func(c *result.Counters) *N, parts ...string) reason {
+	return reason{name: name, label: label, unit: unit, parts: parts, longest: longest, of: ofCounters(of)}
+}
+
+// event is the row of an event of the CPU. Those that take time come more often where there are more instructions.
+func event(name, label, answers string, longest float64, of func(c *result.Counters) *uint64, parts ...string) reason {
+	r := counter(name, label, result.WhyCount, longest, of, parts...)
+	r.event, r.answers = true, answers
+	if longest > 0 {
+		r.per = result.WhyInstructions
+	}
+	return r
 }
 
 func known[N uint64 | float64](figure *N) float64 {
@@ -52,6 +87,14 @@ func known[N uint64 | float64](figure *N) float64 {
 	}
 	return float64(*figure)
 }
+
+// The parts that may be explained by what happens on a CPU, by moves to another one, by a lack of CPUs, and by a quota.
+var (
+	ofWork  = []string{result.WhyRunning, result.WhyCPU, result.WhyUser, result.WhyKernel}
+	ofMoves = append(slices.Clone(ofWork), result.WhyWaiting)
+	ofLack  = []string{result.WhyWaiting, result.WhyOthersWaiting}
+	ofQuota = append(slices.Clone(ofLack), result.WhyBlocked)
+)
 
 // reasons are one family of hypotheses: the wall time, the parts of the time, and then the drivers. To add one, add its row.
 var reasons = [...]reason{
@@ -63,45 +106,81 @@ var reasons = [...]reason{
 	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User() }),
 	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
 	part(result.WhyOthersWaiting, "other threads waiting for a CPU", func(a *result.Account) *uint64 { return a.OthersWaiting }),
-	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults }, result.WhyRunning, result.WhyCPU, result.WhyKernel),
+	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults },
+		result.WhyRunning, result.WhyCPU, result.WhyKernel),
 	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
 	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
-	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches },
-		result.WhyWaiting, result.WhyOthersWaiting),
-	counted("migrations", "migrations of threads", aMove, func(sig *result.Signals) *uint64 { return sig.Migrations },
-		append(onCPU, result.WhyWaiting)...),
-	{"run_queue_seconds", "threads waiting for a CPU", result.WhySeconds, func(s *result.Sample) float64 {
-		if s.Account != nil { // which has it
-			return math.NaN()
-		}
-		return known(s.Quality.Signals.RunQueueSeconds)
-	}, nil, 0},
-	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds },
-		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
-	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds, func(l *result.Looks) *float64 { return l.ThrottledSeconds },
-		result.WhyBlocked, result.WhyWaiting, result.WhyOthersWaiting),
-	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() },
-		onCPU...),
-	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() },
-		onCPU...),
-	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds },
-		result.WhyWaiting, result.WhyOthersWaiting),
+	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, ofLack...),
+	{name: "migrations", label: "migrations of threads", unit: result.WhyCount, longest: aMove, of: allMoves, parts: ofMoves},
+	{name: "run_queue_seconds", label: "threads waiting for a CPU", unit: result.WhySeconds, of: allQueued},
+	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, ofQuota...),
+	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds,
+		func(l *result.Looks) *float64 { return l.ThrottledSeconds }, ofQuota...),
+	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() }, ofWork...),
+	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() }, ofWork...),
+	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, ofLack...),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
-		append(onCPU, result.WhyWaiting, result.WhyBlocked)...),
+		append(slices.Clone(ofMoves), result.WhyBlocked)...),
+	counter("same_core_moves", "migrations, same core", result.WhyCount, aNearMove, func(c *result.Counters) *uint64 { return c.SameCoreMoves }, ofMoves...),
+	counter("same_llc_moves", "migrations, same LLC", result.WhyCount, aMove, func(c *result.Counters) *uint64 { return c.SameLLCMoves }, ofMoves...),
+	counter("same_node_moves", "migrations, same node", result.WhyCount, aFarMove, func(c *result.Counters) *uint64 { return c.SameNodeMoves }, ofMoves...),
+	counter("cross_node_moves", "migrations, cross node", result.WhyCount, 0, func(c *result.Counters) *uint64 { return c.CrossNodeMoves }, ofMoves...),
+	counter("interrupt_seconds", "interrupts on the CPUs", result.WhySeconds, 0, func(c *result.Counters) *float64 { return c.InterruptSeconds },
+		result.WhyRunning, result.WhyCPU, result.WhyKernel, result.WhyBlocked),
+	counter("counted_mhz", "clock while running", result.WhyMHz, 0, (*result.Counters).MHz, ofWork...),
+	{
+		name: "mhz", label: "clock at the end", unit: result.WhyMHz, parts: ofWork,
+		of: func(s *result.Sample) float64 { return known(s.Quality.Signals.MHz) },
+	},
+	event("cycles", "cycles", "whether the clock is slower", 0, func(c *result.Counters) *uint64 { return c.Cycles }),
+	event(result.WhyInstructions, "instructions", "whether there is more work", 0, func(c *result.Counters) *uint64 { return c.Instructions }, ofWork...),
+	event("branch_misses", "branch misses", "whether branches are harder to predict", aBranchMiss, func(c *result.Counters) *uint64 { return c.BranchMisses }, ofWork...),
+	event("cache_misses", "cache misses", "whether memory is used more, or in another order", aCacheMiss, func(c *result.Counters) *uint64 { return c.CacheMisses }, ofWork...),
+	event("tlb_misses", "TLB misses", "whether addresses are farther apart", aCacheMiss, func(c *result.Counters) *uint64 { return c.TLBMisses }, ofWork...),
+	event("slots_retiring", "slots, retiring", "", 0, func(c *result.Counters) *uint64 { return c.Retiring }),
+	event("slots_bad_speculation", "slots, bad speculation", "", aSlot, func(c *result.Counters) *uint64 { return c.BadSpeculation }, ofWork...),
+	event("slots_frontend_bound", "slots, front end", "", aSlot, func(c *result.Counters) *uint64 { return c.FrontendBound }, ofWork...),
+	event("slots_backend_bound", "slots, back end", "", aSlot, func(c *result.Counters) *uint64 { return c.BackendBound }, ofWork...),
+	{
+		name: "joules", label: "energy of the machine", unit: result.WhyJoules, answers: "what the difference costs", // it takes no time
+		of: ofCounters(func(c *result.Counters) *float64 { return c.Joules }),
+	},
 }
 
-// onCPU are the parts of the time in which threads run.
-var onCPU = []string{result.WhyRunning, result.WhyCPU, result.WhyUser, result.WhyKernel}
+// allMoves are the moves of which the relation is not known.
+func allMoves(s *result.Sample) float64 {
+	if c := s.Counters; c != nil && (c.SameCoreMoves != nil || c.SameLLCMoves != nil || c.SameNodeMoves != nil || c.CrossNodeMoves != nil) {
+		return math.NaN()
+	}
+	return known(s.Quality.Signals.Migrations)
+}
+
+// allQueued is how long threads waited for a CPU, of a sample without an account, which would have it.
+func allQueued(s *result.Sample) float64 {
+	if s.Account != nil {
+		return math.NaN()
+	}
+	return known(s.Quality.Signals.RunQueueSeconds)
+}
 
 // least is the finest difference that is shown, by unit.
-var least = map[string]float64{result.WhySeconds: 1e-9, result.WhyCount: 0.01, result.WhyShare: 1e-4}
+var least = map[string]float64{
+	result.WhySeconds: 1e-9, result.WhyCount: 0.01, result.WhyMHz: 0.01, result.WhyJoules: 0.01, result.WhyShare: 1e-4,
+}
 
 const firstDriver = 8 // in reasons
 
-// The longest times, in seconds, that single events take: to clear a huge page of 2 MiB, and to fill the second-level cache of another CPU.
+// The longest times, in seconds, that single events take: to clear a huge page of 2 MiB; to fill the first-level cache of a CPU, the second-level
+// cache, or the last one (a move to another node has no limit: memory stays farther away); to read from memory of another node that is busy, or to
+// walk a page table there; to refill a pipeline; a slot of a CPU with 4 slots a cycle, at 250 MHz.
 const (
-	aFault = 0.0005
-	aMove  = 0.001
+	aFault      = 0.0005
+	aNearMove   = 0.0001
+	aMove       = 0.001
+	aFarMove    = 0.01
+	aCacheMiss  = 1e-6
+	aBranchMiss = 1e-7
+	aSlot       = 1e-9
 )
 
 // The shares of the family's error rate. The parts that can be the cause are known after as many rounds as the wall time is.
@@ -112,11 +191,11 @@ const (
 	mainParts    = 4
 )
 
-// whyAlpha is the error of a hypothesis about one cell, of a family that has this much for each cell.
-func whyAlpha(hypothesis int, alpha float64) float64 {
+// whyAlpha is the error of a hypothesis about one cell, of a family that has this much for each cell, with this number of drivers.
+func whyAlpha(hypothesis, drivers int, alpha float64) float64 {
 	switch name := reasons[hypothesis].name; {
 	case hypothesis >= firstDriver:
-		return driversShare * alpha / float64(len(reasons)-firstDriver)
+		return driversShare * alpha / float64(drivers)
 	case name == result.WhyRunning, name == result.WhyWaiting, name == result.WhyBlocked, name == result.WhyCPU:
 		return mainShare * alpha / mainParts
 	}
@@ -128,14 +207,25 @@ type byReason [len(reasons)]float64
 
 // why collects the differences of a cell from its baseline, by hypothesis.
 type why struct {
-	differences [len(reasons)]*stats.Differences
+	differences [len(reasons)]*stats.Differences // nil: not judged
+	judged      int                              // hypotheses
 	baseline    [len(reasons)][]float64
 }
 
-func newWhy(alpha float64) *why {
+// newWhy returns the hypotheses about a cell. A driver that no sample of its first block has is none of them, so that what a machine cannot
+// count does not make the others less certain.
+func newWhy(alpha float64, had [len(reasons)]bool) *why {
 	w := &why{}
+	for i := range reasons {
+		if i < firstDriver || had[i] {
+			w.judged++
+		}
+	}
 	for i, r := range reasons {
-		w.differences[i] = stats.NewDifferences(whyAlpha(i, alpha), least[r.unit])
+		if i >= firstDriver && !had[i] {
+			continue
+		}
+		w.differences[i] = stats.NewDifferences(whyAlpha(i, w.judged-firstDriver, alpha), least[r.unit])
 	}
 	return w
 }
@@ -147,7 +237,7 @@ func (w *why) add(cell, base, duplicate byReason, lacked [len(reasons)]bool) (la
 		return false
 	}
 	for i := range reasons {
-		if !lacked[i] {
+		if !lacked[i] && w.differences[i] != nil {
 			w.differences[i].Add(cell[i]-base[i], cell[i]-duplicate[i])
 			w.baseline[i] = append(w.baseline[i], base[i])
 		}
@@ -155,15 +245,51 @@ func (w *why) add(cell, base, duplicate byReason, lacked [len(reasons)]bool) (la
 	return w.differences[0].Rounds() == stats.MostDifferences
 }
 
-// found returns what the differences say. comparisons is the number of hypotheses of the run.
-func (w *why) found(comparisons int, claims float64, byTime bool) *result.Why {
-	of := &result.Why{Rounds: w.differences[0].Rounds(), Comparisons: comparisons}
+// rounds returns the number of rounds in which a hypothesis was judged.
+func (w *why) rounds(hypothesis int) int {
+	if w.differences[hypothesis] == nil {
+		return 0
+	}
+	return w.differences[hypothesis].Rounds()
+}
+
+// counting says how events were counted in the samples of a run.
+type counting struct {
+	asked    bool
+	userOnly bool
+	lacks    map[string]string // by the figure that some sample lacks, the latest reason
+}
+
+func (c *counting) add(of []*result.Counters) {
+	for _, s := range of {
+		c.asked, c.userOnly = true, c.userOnly || s.UserOnly
+		for _, l := range s.Lacks {
+			for _, figure := range l.Of {
+				if c.lacks == nil {
+					c.lacks = map[string]string{}
+				}
+				c.lacks[figure] = l.Why
+			}
+		}
+	}
+}
+
+// found returns what the differences say. compared is the number of cells that are compared.
+func (w *why) found(compared int, claims float64, byTime bool, counting counting) *result.Why {
+	of := &result.Why{Rounds: w.rounds(0), Comparisons: compared * w.judged}
 	for i, r := range reasons {
-		if w.differences[i].Rounds() == 0 {
+		if without := of.Rounds - w.rounds(i); counting.asked && r.answers != "" && without > 0 {
+			of.Missing = append(of.Missing, result.Missing{Label: r.label, Answers: r.answers, Rounds: without, Why: counting.lacks[r.name]})
+		}
+		if w.rounds(i) == 0 {
 			continue
 		}
+		if counting.userOnly && r.event {
+			r.label += ", in user mode"
+			r.parts = slices.DeleteFunc(slices.Clone(r.parts), func(part string) bool { return part == result.WhyKernel })
+		}
 		p := result.Part{
-			Name: r.name, Label: r.label, Unit: r.unit, Of: r.parts, Longest: r.longest,
+			Name: r.name, Label: r.label, Unit: r.unit, Of: r.parts, Longest: r.longest, Per: r.per,
 			Baseline: stats.Median(w.baseline[i]), Shift: w.differences[i].Found(),
 		}
 		switch {
@@ -199,7 +325,9 @@ func Explain(run *result.Run, all bool) {
 		return
 	}
 	alpha, left := run.Matrix.Alpha/float64(compared), len(whys)
+	var counting counting
 	for block := range accounted(run) {
+		counting.add(block.counters)
 		for _, s := range block.samples {
 			if _, asked := whys[s.cell]; !asked || s.control {
 				continue
@@ -209,7 +337,7 @@ func Explain(run *result.Run, all bool) {
 				continue
 			}
 			if whys[s.cell] == nil {
-				whys[s.cell] = newWhy(alpha)
+				whys[s.cell] = newWhy(alpha, block.had)
 			}
 			if w := whys[s.cell]; w.add(s.figures, base.figures, duplicate.figures, block.lacked) {
 				left--
@@ -220,8 +348,8 @@ func Explain(run *result.Run, all bool) {
 		}
 	}
 	for i, w := range whys {
-		if w != nil && (!run.ByTime(i) || w.differences[1].Rounds() > 0) {
-			run.Cells[i].Why = w.found(compared*len(reasons), run.Claims(i), run.ByTime(i))
+		if w != nil && (!run.ByTime(i) || w.rounds(1) > 0) {
+			run.Cells[i].Why = w.found(compared, run.Claims(i), run.ByTime(i), counting)
 			run.Cells[i].Why.Asked = all
 		}
 	}
@@ -247,8 +375,10 @@ type accountedSample struct {
 // accountedBlock is a block in which each sample is valid, and all or none have an account: as for the verdicts, another one is left out
 // completely.
 type accountedBlock struct {
-	samples []accountedSample
-	lacked  [len(reasons)]bool // figures that a sample lacks
+	samples  []accountedSample
+	lacked   [len(reasons)]bool // figures that a sample lacks
+	had      [len(reasons)]bool // figures that a sample has
+	counters []*result.Counters // of the samples that have them
 }
 
 func (b *accountedBlock) of(cell int, control bool) *accountedSample {
@@ -284,7 +414,11 @@ func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 			of := accountedSample{cell: s.Cell, control: s.Control}
 			for i, r := range reasons {
 				of.figures[i] = r.of(s)
-				block.lacked[i] = block.lacked[i] || math.IsNaN(of.figures[i])
+				unknown := math.IsNaN(of.figures[i])
+				block.lacked[i], block.had[i] = block.lacked[i] || unknown, block.had[i] || !unknown
+			}
+			if s.Counters != nil {
+				block.counters = append(block.counters, s.Counters)
 			}
 			block.samples = append(block.samples, of)
 		}

@@ -2,10 +2,13 @@ package matrix_test
 
 import (
 	"encoding/csv"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -61,7 +64,7 @@ func TestWhy(t *testing.T) {
 		assert.InDelta(t, 0, slow.Gap, 0.01)
 		assert.Equal(t, part == "kernel", slow.Drivers[0].Clear(1), "page faults go with the time in the kernel")
 		assert.Len(t, slow.Drivers, 1, "what no sample has is no driver")
-		assert.Equal(t, 40, slow.Comparisons)
+		assert.Equal(t, 18, slow.Comparisons, "nine for each cell")
 	}
 }
 
@@ -103,6 +106,73 @@ func TestWhyOfLooks(t *testing.T) {
 			assert.Equal(t, other == driver, why.Part(other).Clear(1), other)
 		}
 	}
+}
+
+// TestWhyOfEvents: events of the CPU that a cell has more of are drivers, with the words that the user's rights ask for. What no sample has is
+// missing, and no hypothesis.
+func TestWhyOfEvents(t *testing.T) {
+	for _, userOnly := range []bool{false, true} {
+		run := workers(2)
+		account := accounted(1, "workers=1", "user", 0.04)
+		fake{spoil: func(s *result.Sample, of string) {
+			account(s, of)
+			more := uint64(1)
+			if of == "workers=1" {
+				more = 2
+			}
+			s.Counters = &result.Counters{
+				Cycles: new(1e8 * more), Instructions: new(2e8 * more), CacheMisses: new(1e5 * more), CountedSeconds: 0.05 * float64(more),
+				SameLLCMoves: new(uint64(2)), UserOnly: userOnly,
+			}
+			s.Quality.Signals.Migrations = new(uint64(2))
+			s.Counters.Lacking("tlb_misses", errors.New("refused"))
+			s.Counters.Lacking("joules", errors.New("refused"))
+		}}.play(t, run, 40)
+		matrix.Explain(run, false)
+		why := run.Cells[1].Why
+		require.NotNil(t, why)
+		assert.Equal(t, "user", why.Cause)
+		assert.Equal(t, []string{"instructions"}, why.ExplainedBy, "there are as many misses an instruction")
+		instructions := why.Part("instructions")
+		assert.InDelta(t, 2e8, instructions.Typical, 1)
+		label, kernel := "instructions", true
+		if userOnly {
+			label, kernel = "instructions, in user mode", false
+		}
+		assert.Equal(t, label, instructions.Label)
+		assert.Equal(t, kernel, slices.Contains(instructions.Of, "kernel"))
+		assert.Equal(t, userOnly, why.Part("counted_mhz") == nil, "of user mode, only the cycles are known and not the time")
+		assert.NotNil(t, why.Part("same_llc_moves"))
+		assert.Nil(t, why.Part("migrations"), "their relation is known")
+		var missing []string
+		for _, m := range why.Missing {
+			missing = append(missing, fmt.Sprintf("%s: %s, %v rounds", m.Label, m.Why, m.Rounds == why.Rounds))
+		}
+		assert.Equal(t, []string{"branch misses: , true rounds", "TLB misses: refused, true rounds", "energy of the machine: refused, true rounds"}, missing)
+		drivers := len(why.Drivers)
+		assert.Equal(t, 8+drivers, why.Comparisons)
+	}
+}
+
+// An event that was not counted for all of the time of a sample leaves out its block, and the others keep theirs.
+func TestWhyOfMultiplexedEvents(t *testing.T) {
+	run := workers(2)
+	account := accounted(1, "workers=1", "user", 0.04)
+	fake{spoil: func(s *result.Sample, of string) {
+		account(s, of)
+		s.Counters = &result.Counters{Cycles: new(uint64(1e8)), Instructions: new(uint64(2e8)), CountedSeconds: 0.05}
+		if of == "workers=1" && s.Round%2 == 0 {
+			s.Counters.Instructions = nil
+			s.Counters.Lacking("instructions", errors.New("counted for 40% of the time only"))
+		}
+	}}.play(t, run, 60)
+	matrix.Explain(run, true)
+	why := run.Cells[1].Why
+	missing := why.Missing[slices.IndexFunc(why.Missing, func(m result.Missing) bool { return m.Label == "instructions" })]
+	assert.Equal(t, why.Rounds/2, missing.Rounds)
+	assert.Equal(t, "counted for 40% of the time only", missing.Why)
+	assert.Zero(t, why.Part("instructions").Typical)
+	assert.NotNil(t, why.Part("instructions").Lo)
 }
 
 // TestWhySlowsNoVerdict: the same samples without an account get the same verdicts after the same rounds.
@@ -185,6 +255,18 @@ func testWhyOfEqualCells(t *testing.T, families uint64) {
 	for name, account := range map[string]func(t *testing.T, family uint64, spread float64) func(*result.Sample, string){
 		"normal": func(_ *testing.T, _ uint64, spread float64) func(*result.Sample, string) {
 			return accounted(spread, "workers=1", "user", 0)
+		},
+		"counted": func(_ *testing.T, family uint64, spread float64) func(*result.Sample, string) {
+			account, events := accounted(spread, "workers=1", "user", 0), rand.New(rand.NewPCG(family, 2))
+			return func(s *result.Sample, of string) {
+				account(s, of)
+				some := func(mean float64) *uint64 { return new(uint64(mean * max(0, 1+0.02*spread*events.NormFloat64()))) }
+				s.Counters = &result.Counters{
+					Cycles: some(1e8), Instructions: some(2e8), BranchMisses: some(1e5), CacheMisses: some(1e4), TLBMisses: some(1e3),
+					Retiring: some(4e8), BadSpeculation: some(1e7), FrontendBound: some(1e8), BackendBound: some(1e8), CountedSeconds: 0.05,
+					SameCoreMoves: some(3), SameLLCMoves: some(10), Joules: new(2 + 0.1*events.NormFloat64()),
+				}
+			}
 		},
 		"recorded": recordedAccounts,
 	} {

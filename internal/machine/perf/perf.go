@@ -1,5 +1,5 @@
-// Package perf counts and records migrations, the moves of threads between CPUs, and records page faults. There are
-// three ways to see migrations:
+// Package perf counts and records migrations, the moves of threads between CPUs, records page faults, and counts events of CPUs
+// (Counters). There are three ways to see migrations:
 //
 //   - The kernel's counter of migrations (perf_event_open(2)), over all threads of this process (OpenMigrations), or with
 //     a record of each migration of one thread (OpenTrace). It needs CAP_PERFMON, or kernel.perf_event_paranoid of at

@@ -122,8 +122,9 @@ type Sample struct {
 	Values        Figures           `json:"values"`
 	Units         map[string]string `json:"units,omitempty"` // of the figures that a program printed, as it did, by column; "": it printed none
 	Answer        *Answer           `json:"answer,omitempty"`
-	Account       *Account          `json:"account,omitempty"` // nil: not known
-	Looks         *Looks            `json:"looks,omitempty"`   // nil: nobody looked
+	Account       *Account          `json:"account,omitempty"`  // nil: not known
+	Looks         *Looks            `json:"looks,omitempty"`    // nil: nobody looked
+	Counters      *Counters         `json:"counters,omitempty"` // nil: --why was not given
 	Workers       *Workers          `json:"workers,omitempty"`
 	WorkersDetail []WorkerDetail    `json:"workers_detail,omitempty"`
 	CPUs          []CPU             `json:"cpus,omitempty"`

@@ -12,13 +12,14 @@ import (
 // Why says where the difference of a cell's time from its baseline's is: in which parts of the time, and what else differs that may
 // explain them. Its comparisons are a family with an error rate of its own, which decides nothing else.
 type Why struct {
-	Asked       bool    `json:"-"`           // --why shows it as a table
-	Rounds      int     `json:"rounds"`      // on which bets were made
-	Comparisons int     `json:"comparisons"` // that share the error rate of the family
-	Wall        Part    `json:"wall"`
-	Parts       []Part  `json:"parts"`
-	Drivers     []Part  `json:"drivers,omitempty"`
-	Gap         float64 `json:"gap_seconds"` // of the wall time that the parts leave: typical differences need not add up
+	Asked       bool      `json:"-"`           // --why shows it as a table
+	Rounds      int       `json:"rounds"`      // on which bets were made
+	Comparisons int       `json:"comparisons"` // that share the error rate of the family
+	Wall        Part      `json:"wall"`
+	Parts       []Part    `json:"parts"`
+	Drivers     []Part    `json:"drivers,omitempty"`
+	Missing     []Missing `json:"missing,omitempty"` // drivers that were asked for and could not be counted
+	Gap         float64   `json:"gap_seconds"`       // of the wall time that the parts leave: typical differences need not add up
 	// Cause is the name of the part that holds at least half of the difference, with an interval that leaves out 0. "": none does, or
 	// no difference was claimed.
 	Cause string `json:"cause,omitempty"`
@@ -26,17 +27,27 @@ type Why struct {
 	// drivers that are known to differ.
 	Along []string `json:"along,omitempty"`
 	// ExplainedBy has the names of the drivers that may explain the cause: of a time, at least half of the difference; of a count, more than in
-	// proportion to the wall time.
+	// proportion to the wall time, or to the driver that Per names. Instructions and a clock may explain as much of the time as they change in
+	// proportion.
 	ExplainedBy []string `json:"explained_by,omitempty"`
+}
+
+// Missing is a driver that was asked for and not counted.
+type Missing struct {
+	Label   string `json:"label"`
+	Answers string `json:"answers"`       // what it would have said
+	Rounds  int    `json:"rounds"`        // in which it was not counted
+	Why     string `json:"why,omitempty"` // "": not known
 }
 
 // Part is the difference of a part of the time, or of what may explain one (a driver).
 type Part struct {
 	Name     string   `json:"name"`
 	Label    string   `json:"label"`
-	Unit     string   `json:"unit"`                      // WhySeconds, WhyCount or WhyShare
+	Unit     string   `json:"unit"`                      // WhySeconds, WhyCount, WhyShare, WhyMHz or WhyJoules
 	Of       []string `json:"of,omitempty"`              // of a driver: the names of the parts that it may explain
 	Longest  float64  `json:"longest_seconds,omitempty"` // that one of a count can take; 0: as long as it likes
+	Per      string   `json:"per,omitempty"`             // of a count: the name of the driver with which it grows; "": with the wall time
 	Baseline float64  `json:"baseline"`                  // the median of the baseline's samples
 	stats.Shift
 }
@@ -46,7 +57,12 @@ const (
 	WhySeconds = "s"
 	WhyCount   = "count"
 	WhyShare   = "share" // from 0 to 1
+	WhyMHz     = "MHz"
+	WhyJoules  = "J"
 )
+
+// WhyInstructions is the name of the driver that says how much work there is.
+const WhyInstructions = "instructions"
 
 // The names of the parts of the time, as in Account, and of the whole.
 const (
@@ -138,7 +154,7 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 	switch {
 	case most == nil:
 		return
-	case most.Name == WhyBlocked && w.half(waiting) && w.disproportionate(waiting): // while they wait for a CPU
+	case most.Name == WhyBlocked && w.half(waiting) && w.beyond(waiting, &w.Wall): // while they wait for a CPU
 		most = waiting
 	case most.Name != WhyRunning && most.Name != WhyCPU || !w.Split():
 	case w.half(user) && (!w.half(kernel) || math.Abs(user.Typical) > math.Abs(kernel.Typical)):
@@ -155,21 +171,35 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 }
 
 // explains reports whether a driver may explain the difference of the wall time. A program that runs for longer has more faults and switches,
-// and more pressure of other programs, for that reason alone. Few events that are short cannot take half of the difference.
+// and more pressure of other programs, for that reason alone, and one that executes more instructions has more misses. Few events that are short
+// cannot take half of the difference. As the instructions or the period of the clock, the time of running changes in proportion.
 func (w *Why) explains(p *Part) bool {
-	if p.Unit == WhyShare { // of the memory: accesses to it can have at most this share of the longer time
+	cpu := w.Part(WhyCPU)
+	inProportion := func(grown float64) bool {
+		return cpu != nil && p.Baseline > 0 && math.Abs(grown*cpu.Baseline) >= math.Abs(w.Wall.Typical)/2
+	}
+	switch {
+	case p.Unit == WhyShare: // of the memory: accesses to it can have at most this share of the longer time
 		longer := w.Wall.Baseline + max(0, w.Wall.Typical)
 		return p.Clear(w.Wall.Typical) && math.Abs(p.Typical)*longer >= math.Abs(w.Wall.Typical)/2
+	case p.Unit == WhyMHz:
+		return p.Clear(-w.Wall.Typical) && inProportion(p.Typical/(p.Baseline+p.Typical))
+	case p.Name == WhyInstructions:
+		return p.Clear(w.Wall.Typical) && inProportion(p.Typical/p.Baseline)
 	}
 	if p.Unit == WhySeconds && !w.half(p) || p.Longest > 0 && p.Longest*math.Abs(p.Typical) < math.Abs(w.Wall.Typical)/2 {
 		return false
 	}
-	return w.disproportionate(p)
+	per := &w.Wall
+	if named := w.Part(p.Per); named != nil {
+		per = named
+	}
+	return w.beyond(p, per)
 }
 
-// disproportionate reports whether a part differs by more than in proportion to the wall time.
-func (w *Why) disproportionate(p *Part) bool {
-	return w.Wall.Baseline > 0 && p.Beyond(p.Baseline*w.Wall.Typical/w.Wall.Baseline, w.Wall.Typical)
+// beyond reports whether a part differs in the direction of the difference, and by more than in proportion to another figure.
+func (w *Why) beyond(p, per *Part) bool {
+	return per.Baseline > 0 && p.Clear(w.Wall.Typical) && p.Beyond(p.Baseline*per.Typical/per.Baseline, w.Wall.Typical)
 }
 
 // Words says a difference and its interval: "+1.90 ms (+1.80 ms to +2.00 ms)".
@@ -209,11 +239,15 @@ func (p Part) show(x float64) string {
 }
 
 func (p Part) size(x float64) string {
-	switch p.Unit {
-	case WhySeconds:
+	switch {
+	case p.Unit == WhySeconds:
 		return units.Seconds(x)
-	case WhyShare:
+	case p.Unit == WhyShare:
 		return units.Share(x)
+	case p.Unit == WhyCount && math.Abs(x) >= 1e6:
+		return units.Large(x)
+	case p.Unit == WhyCount:
+		return units.Digits(x)
 	}
-	return units.Digits(x)
+	return units.Digits(x) + " " + p.Unit
 }

@@ -122,6 +122,52 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
+// TestWork: what changes the time of running in proportion explains it if it does so by half of the difference, and what comes with instructions if
+// there is more of it than of them. Of 80 ms, 40 ms were running, which took 40 ms longer.
+func TestWork(t *testing.T) {
+	driver := func(name, unit string, baseline, lo, hi float64) result.Part {
+		return result.Part{Name: name, Unit: unit, Of: []string{"running"}, Baseline: baseline, Shift: stats.Shift{Typical: (lo + hi) / 2, Lo: &lo, Hi: &hi}}
+	}
+	misses := func(lo, hi float64) result.Part {
+		p := driver("misses", "count", 1e5, lo, hi)
+		p.Per, p.Longest = "instructions", 1e-6
+		return p
+	}
+	for name, c := range map[string]struct {
+		drivers []result.Part
+		causes  []string
+		sign    float64 // of the difference
+	}{
+		"twice the work":           {[]result.Part{driver("instructions", "count", 1e8, 0.99e8, 1.01e8)}, []string{"instructions"}, 1},
+		"half of the cause":        {[]result.Part{driver("instructions", "count", 1e8, 0.5e8, 0.52e8)}, []string{"instructions"}, 1},
+		"a little more work":       {[]result.Part{driver("instructions", "count", 1e8, 0.48e8, 0.499e8)}, nil, 1},
+		"less work":                {[]result.Part{driver("instructions", "count", 1e8, -1.01e8, -0.99e8)}, nil, 1},
+		"perhaps no more":          {[]result.Part{driver("instructions", "count", 1e8, -1, 2e8)}, nil, 1},
+		"half the clock":           {[]result.Part{driver("clock", "MHz", 3000, -1501, -1499)}, []string{"clock"}, 1},
+		"a slower clock":           {[]result.Part{driver("clock", "MHz", 3000, -901, -899)}, nil, 1},
+		"a faster clock":           {[]result.Part{driver("clock", "MHz", 3000, 1499, 1501)}, nil, 1},
+		"misses of as much work":   {[]result.Part{driver("instructions", "count", 1e8, -1, 1), misses(2e4, 5e4)}, []string{"misses"}, 1},
+		"too few misses":           {[]result.Part{driver("instructions", "count", 1e8, -1, 1), misses(0.9e4, 1.8e4)}, nil, 1},
+		"misses of more work":      {[]result.Part{driver("instructions", "count", 1e8, 0.49e8, 0.498e8), misses(4e4, 5.5e4)}, nil, 1},
+		"misses, work not known":   {[]result.Part{misses(4.9e4, 6e4)}, nil, 1},
+		"more misses than time":    {[]result.Part{misses(5.1e4, 6e4)}, []string{"misses"}, 1},
+		"less work and fewer":      {[]result.Part{driver("instructions", "count", 1e8, -0.9e8, -0.8e8), misses(-9e4, -7e4)}, []string{"instructions"}, -1},
+		"fewer misses, as much":    {[]result.Part{driver("instructions", "count", 1e8, -1, 1), misses(-9e4, -7e4)}, []string{"misses"}, -1},
+		"more misses, less work":   {[]result.Part{driver("instructions", "count", 1e8, -0.2e8, -0.1e8), misses(-1e3, -1)}, nil, 1},
+		"a miss in no instruction": {[]result.Part{driver("instructions", "count", 0, 0, 0), misses(5e4, 6e4)}, nil, 1},
+	} {
+		part := func(name string, baseline, ms float64) result.Part {
+			lo, hi := ms/1e3-0.001, ms/1e3+0.001
+			return result.Part{Name: name, Unit: "s", Baseline: baseline, Shift: stats.Shift{Typical: ms / 1e3, Lo: &lo, Hi: &hi}}
+		}
+		ms := 40 * c.sign
+		w := result.Why{Wall: part("", 0.08, ms), Parts: []result.Part{part("running", 0.04, ms), part("cpu", 0.04, ms)}, Drivers: c.drivers}
+		w.Conclude(c.sign, true)
+		assert.Equal(t, "running", w.Cause, name)
+		assert.Equal(t, c.causes, w.ExplainedBy, name)
+	}
+}
+
 func TestDifferenceInWords(t *testing.T) {
 	p := result.Part{Unit: result.WhySeconds, Shift: stats.Shift{Typical: -0.0019}}
 	assert.Equal(t, "−1.90 ms (not bounded yet)", p.Words())
@@ -131,5 +177,7 @@ func TestDifferenceInWords(t *testing.T) {
 	assert.Equal(t, "−1.90 ms (−2.00 ms to 0 s)", p.Words())
 	p.Lo = nil
 	assert.Equal(t, "at most 0 s", p.Interval())
+	assert.Equal(t, "+59.5 M", result.Part{Unit: result.WhyCount, Shift: stats.Shift{Typical: 59460572}}.Centre())
+	assert.Equal(t, "−1500 MHz", result.Part{Unit: result.WhyMHz, Shift: stats.Shift{Typical: -1500}}.Centre())
 	assert.Equal(t, "+36.0", result.Part{Unit: result.WhyCount, Shift: stats.Shift{Typical: 36}}.Centre())
 }

@@ -16,7 +16,7 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 		return s, o, err
 	}
 	s = result.Sample{
-		Seconds: o.WallSeconds, Partial: ctx.Err() != nil, Unwaited: o.Unwaited,
+		Seconds: o.WallSeconds, Partial: ctx.Err() != nil, Unwaited: o.Unwaited, Counters: o.Counters,
 		Placement: result.Placement{
 			Requested: g.Members[0].Setting.String(), Verified: len(o.Mismatches) == 0, Checked: o.Checked, Mismatches: o.Mismatches,
 		},

@@ -14,13 +14,18 @@ import (
 	"gorun/internal/record/result"
 )
 
-// readStat returns the stolen and busy time of the CPUs, in seconds, from /proc/stat (proc_stat(5)). Each CPU must have
-// its line: a sum over some of them would be too small.
-func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
+// cpuTimes are times of CPUs from /proc/stat, in seconds (proc_stat(5)).
+type cpuTimes struct {
+	steal, busy float64
+	interrupts  float64 // the part of busy in interrupts, hard and soft
+}
+
+// readStat returns the time of the CPUs. Each must have its line: a sum over some of them would be too small.
+func readStat(root fs.FS, cpus cpuset.Set) (is cpuTimes, err error) {
 	const name = "proc/stat"
 	text, err := sysfs.ReadString(root, name)
 	if err != nil {
-		return 0, 0, err
+		return is, err
 	}
 	var found []int
 	for line := range strings.Lines(text) {
@@ -34,31 +39,33 @@ func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
 		}
 		cpu, err := strconv.Atoi(fields[0])
 		if err != nil {
-			return 0, 0, sysfs.Malformed(name, "%.40q names no CPU", line)
+			return is, sysfs.Malformed(name, "%.40q names no CPU", line)
 		}
 		if !cpus.Contains(cpu) {
 			continue
 		}
 		const user, nice, system, irq, softirq, stolen = 1, 2, 3, 6, 7, 8 // guest time is within user
 		if len(fields) <= stolen {
-			return 0, 0, sysfs.Malformed(name, "%.80q has too few numbers", line)
+			return is, sysfs.Malformed(name, "%.80q has too few numbers", line)
 		}
 		ticks := func(field int) float64 {
 			n, parseErr := strconv.ParseUint(fields[field], 10, 64)
 			err = errors.Join(err, parseErr)
 			return float64(n) * result.Tick
 		}
-		steal += ticks(stolen)
-		busy += ticks(user) + ticks(nice) + ticks(system) + ticks(irq) + ticks(softirq)
+		interrupts := ticks(irq) + ticks(softirq)
+		is.steal += ticks(stolen)
+		is.busy += ticks(user) + ticks(nice) + ticks(system) + interrupts
+		is.interrupts += interrupts
 		if err != nil {
-			return 0, 0, sysfs.Malformed(name, "%v", err)
+			return is, sysfs.Malformed(name, "%v", err)
 		}
 		found = append(found, cpu)
 	}
 	if missing := cpus.Minus(cpuset.Of(found...)); !missing.Empty() {
-		return 0, 0, fmt.Errorf("%s: no line of CPU %v: %w", name, missing, fs.ErrNotExist)
+		return is, fmt.Errorf("%s: no line of CPU %v: %w", name, missing, fs.ErrNotExist)
 	}
-	return steal, busy, nil
+	return is, nil
 }
 
 // readTurns returns the turns of this process's threads, by their IDs.

@@ -25,6 +25,7 @@ type Watcher struct {
 	cpus       cpuset.Set
 	groups     cgroup.Groups
 	migrations *perf.Counter // nil: not available
+	energy     *energy       // nil: not asked for
 	outside    bool          // the watched processes are others
 }
 
@@ -125,16 +126,17 @@ const clockNoise = 10 * time.Millisecond
 
 // reading is every counter at one moment; nil is a counter that could not be read.
 type reading struct {
-	at          time.Time
-	suspended   time.Duration          // since the machine was started
-	steal, busy *float64               // seconds, of the run's CPUs
-	turns       map[string]linux.Turns // of this process's threads
-	throttled   *float64
-	pressure    *float64
-	migrations  *uint64
-	usage       *linux.Usage
-	ours        *float64 // CPU seconds of this process and of the children that it has waited for
-	lacks       []result.Warning
+	at         time.Time
+	suspended  time.Duration          // since the machine was started
+	stat       *cpuTimes              // of the run's CPUs
+	turns      map[string]linux.Turns // of this process's threads
+	throttled  *float64
+	pressure   *float64
+	migrations *uint64
+	usage      *linux.Usage
+	energy     []uint64 // of the packages
+	ours       *float64 // CPU seconds of this process and of the children that it has waited for
+	lacks      []result.Warning
 }
 
 // OpenOutside returns a watcher for samples that other processes take, which this one starts and waits for: it counts
@@ -158,6 +160,9 @@ func (w *Watcher) Watch() func(*result.Sample) {
 func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after reading) {
 	w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
 	s.Quality.Signals.CanarySeconds = &canarySeconds
+	if s.Counters != nil {
+		w.count(s.Counters, before, after)
+	}
 	if !w.outside {
 		threads := turnsBetween(before.turns, after.turns)
 		s.QueuedShare = longestWait(threads, s.CPUSeconds()+s.LoadSeconds) / s.Quality.Signals.WatchedSeconds
@@ -183,9 +188,9 @@ func ownSeconds(s *result.Sample, before, after reading) float64 {
 func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64) {
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
 	sig.StealSeconds, sig.OtherSeconds = nil, nil
-	if sig.WatchedSeconds >= leastTicks*result.Tick {
-		sig.StealSeconds = w.within(sig.WatchedSeconds, increase(before.steal, after.steal))
-		if busy := increase(before.busy, after.busy); busy != nil {
+	if was, is := before.stat, after.stat; was != nil && is != nil && sig.WatchedSeconds >= leastTicks*result.Tick {
+		sig.StealSeconds = w.within(sig.WatchedSeconds, increase(&was.steal, &is.steal))
+		if busy := increase(&was.busy, &is.busy); busy != nil {
 			sig.OtherSeconds = w.within(sig.WatchedSeconds, new(*busy-used))
 		}
 	}
@@ -286,11 +291,9 @@ func increase[N float64 | uint64](before, after *N) *N {
 }
 
 func (w *Watcher) read() reading {
-	r := reading{at: time.Now(), suspended: linux.Suspended()}
-	steal, busy, err := readStat(w.root, w.cpus)
-	if known(&r, noOtherTime, steal, err) != nil {
-		r.steal, r.busy = &steal, &busy
-	}
+	r := reading{at: time.Now(), suspended: linux.Suspended(), energy: w.energy.read(w.root)}
+	stat, err := readStat(w.root, w.cpus)
+	r.stat = known(&r, noOtherTime, stat, err)
 	if w.outside {
 		ours, err := linux.CPUSeconds()
 		r.ours = known(&r, noUsage, ours, err)

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorun/internal/base/units"
@@ -64,8 +65,7 @@ const (
 	whyOthers = "Running, waiting and blocked are those of one thread, and add up to the wall time: a program's first thread, of copies that of " +
 		"the one that ends last, and of gorun's own work the busiest thread. Of other threads and processes, only the CPU time is known."
 	whyWaited = "Of these, how long they waited is known up to the time when gorun last looked at each of them."
-	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
-	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
+	whySteal  = "Blocked includes time that the hypervisor took and, on older kernels, a quota."
 	whyFamily = "The intervals of all parts hold together, with 95%% confidence: %s."
 )
 
@@ -99,8 +99,39 @@ func WhyTables(run *result.Run) (tables []table.Table) {
 	if parts {
 		notes = append(notes, whySteal)
 	}
-	tables[len(tables)-1].Notes = append(notes, whyNoPMU)
+	if missing := missingWords(last); missing != "" {
+		notes = append(notes, missing)
+	}
+	tables[len(tables)-1].Notes = notes
 	return tables
+}
+
+// missingWords says which drivers were not counted, why, and what each would have said; "": none is missing.
+func missingWords(w *result.Why) string {
+	var reasons []string
+	for _, m := range w.Missing {
+		if !slices.Contains(reasons, m.Why) {
+			reasons = append(reasons, m.Why)
+		}
+	}
+	text := ""
+	for _, reason := range reasons {
+		var names []string
+		for _, m := range w.Missing {
+			if m.Why == reason {
+				name := fmt.Sprintf("%s (%s)", m.Label, m.Answers)
+				if m.Rounds < w.Rounds {
+					name += fmt.Sprintf(" in %d of %d rounds", m.Rounds, w.Rounds)
+				}
+				names = append(names, name)
+			}
+		}
+		if text += "Not counted: " + Names(names); reason != "" {
+			text += ": " + reason
+		}
+		text += ". "
+	}
+	return strings.TrimSpace(text)
 }
 
 // whyTable has the differences of a cell: the wall time, the parts and what they leave, and what may explain them.

@@ -27,6 +27,7 @@ type supervised struct {
 	over      chan struct{}             // closed at the end of the request
 	processes []*process                // of the members, in their order
 	family    *perf.Family              // of the only member
+	counters  *perf.Counters            // of the only member; nil: not requested
 	mu        sync.Mutex
 	asked     bool // the members that still run were asked to end, since another one failed
 }
@@ -94,6 +95,9 @@ func (g *supervised) startOne(o *Outcome, c *process, s placement.Setting, run f
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
 		if g.Migrations && g.gate == nil {
 			g.family = o.follow()
+		}
+		if g.Counters && g.gate == nil {
+			g.counters = perf.OpenCounters()
 		}
 		checked, mismatches, err := s.Give()
 		o.Checked += checked

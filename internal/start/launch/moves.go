@@ -20,6 +20,29 @@ func (o Outcome) Migrations(m *topology.Machine) *result.Migrations {
 	return &migrations
 }
 
+// Count adds the moves to the counters of a sample, for each relation that two CPUs of the machine have.
+func (o Outcome) Count(m *topology.Machine, c *result.Counters) {
+	moves := o.Migrations(m)
+	if moves == nil || moves.Lost > 0 {
+		return
+	}
+	has := m.Counts()
+	for _, relation := range []struct {
+		is    bool
+		moves uint64
+		to    **uint64
+	}{
+		{has.Cores < has.Online, moves.SameCore, &c.SameCoreMoves},
+		{has.LLCs < has.Cores, moves.SameLLC, &c.SameLLCMoves},
+		{has.Nodes < has.LLCs, moves.SameNode, &c.SameNodeMoves},
+		{has.Nodes > 1, moves.CrossNode, &c.CrossNodeMoves},
+	} {
+		if relation.is {
+			*relation.to = &relation.moves
+		}
+	}
+}
+
 // follow opens a trace of the processes that the calling thread will start, and notes its method or why there is none;
 // nil without a trace.
 func (o *Outcome) follow() *perf.Family {

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/dev/tests"
+	"gorun/internal/dev/tests/hosts"
 	"gorun/internal/kernel/cpuset"
 	"gorun/internal/kernel/linux"
 	"gorun/internal/machine/perf"
 	"gorun/internal/machine/topology"
+	"gorun/internal/record/result"
 )
 
 // move is the body of asMover.
@@ -76,4 +78,40 @@ func TestMovesOfACommandThatStays(t *testing.T) {
 	require.NotNil(t, n, "0 is not none")
 	assert.Zero(t, n.Total)
 	assert.Equal(t, "switches", n.By)
+}
+
+// Moves are counted of each relation that CPUs of the machine have, if no record was lost.
+func TestCountOfMovesByRelation(t *testing.T) {
+	o := Outcome{MovesBy: "switches", Moves: []perf.MoveCount{{From: 0, To: 1, Count: 3}, {From: 1, To: 2, Count: 4}, {From: 3, To: 4, Count: 5}}}
+	for name, want := range map[string]result.Counters{
+		"qemu-cpu2":  {SameLLCMoves: new(uint64(3))},
+		"qemu-numa2": {SameCoreMoves: new(uint64(3)), SameLLCMoves: new(uint64(4)), CrossNodeMoves: new(uint64(5))},
+		"qemu-epyc8": {SameLLCMoves: new(uint64(3)), SameNodeMoves: new(uint64(4)), CrossNodeMoves: new(uint64(5))},
+	} {
+		var c result.Counters
+		m := hosts.Machine(t, name)
+		o.Count(m, &c)
+		assert.Equal(t, want, c, name)
+		lost := o
+		lost.MovesLost = 1
+		c = result.Counters{}
+		lost.Count(m, &c)
+		assert.Equal(t, result.Counters{}, c, name)
+	}
+}
+
+// Events of the CPU are counted, or have a reason, of a command and its descendants.
+func TestCountersOfACommand(t *testing.T) {
+	c := command("true")
+	c.Counters = true
+	o, err := run(t, c)
+	require.NoError(t, err)
+	require.NotNil(t, o.Counters)
+	if o.Counters.Cycles == nil {
+		require.NotEmpty(t, o.Counters.Lacks)
+		assert.Contains(t, o.Counters.Lacks[0].Of, "cycles")
+		t.Skip("needs a PMU")
+	}
+	assert.Positive(t, *o.Counters.Cycles)
+	assert.Positive(t, o.Counters.CountedSeconds)
 }

@@ -53,6 +53,8 @@ type Group struct {
 
 	// Migrations: moves of the threads of a member without a gate, and of its descendants, between CPUs are counted.
 	Migrations bool
+	// Counters: events of the CPU are counted, of a member without a gate and of its descendants.
+	Counters bool
 
 	// Looks: each thread is looked at while it runs, which costs up to 1% of a CPU.
 	Looks bool
@@ -145,6 +147,8 @@ type Outcome struct {
 	Moves     []perf.MoveCount `json:"moves,omitempty"`
 	MovesLost uint64           `json:"moves_lost,omitempty"` // records that were dropped
 	NoMoves   *result.Warning  `json:"no_moves,omitempty"`   // why they were not recorded
+
+	Counters *result.Counters `json:"counters,omitempty"` // nil: not requested
 
 	// Unwaited is the CPU time, in seconds, of the command and of a Lasting supervisor that this process has not waited for.
 	Unwaited float64 `json:"-"`
@@ -300,7 +304,7 @@ func (r *running) start(g Group) (err error) {
 		}
 	}
 	asked := request{
-		Dir: g.Dir, Migrations: g.Migrations, Looks: g.Looks, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
+		Dir: g.Dir, Migrations: g.Migrations, Looks: g.Looks, Counters: g.Counters, Leaves: g.Leaves != nil, Padding: g.Padding, Patience: r.patience,
 		Gate: g.Gate, Together: g.Together, Fixed: g.Fixed, Started: g.Started != nil, Members: g.Members,
 	}
 	for _, files := range r.files {

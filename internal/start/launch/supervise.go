@@ -48,6 +48,7 @@ type request struct {
 	Dir        string        `json:"dir,omitempty"`
 	Migrations bool          `json:"migrations,omitempty"`
 	Looks      bool          `json:"looks,omitempty"`
+	Counters   bool          `json:"counters,omitempty"`
 	Leaves     bool          `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
 	Padding    int           `json:"padding,omitempty"`
 	Gate       bool          `json:"gate,omitempty"`
@@ -229,5 +230,8 @@ func (r request) supervise(started func(pids []int)) (o Outcome, err error) {
 	}
 	looked(&o)
 	counted(&o)
+	if g.counters != nil {
+		o.Counters, err = g.counters.Read(), errors.Join(err, g.counters.Close())
+	}
 	return o, err
 }

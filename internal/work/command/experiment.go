@@ -95,7 +95,7 @@ type Cell struct {
 	Timeout    time.Duration       // 0: none
 	Metrics    []printed.Metric    // figures that the command prints
 	Migrations bool                // count moves between CPUs
-	Looks      bool                `json:",omitempty"` // look at the processes while they run
+	Why        bool                `json:",omitempty"` // look at the processes while they run, and count events of the CPU
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
 	Server   *server.Server    `json:",omitempty"` // nil: the command uses none

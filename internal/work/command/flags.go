@@ -249,7 +249,7 @@ func (f *flags) cell(m experiment.Machine, p named.Placement, n int, request *de
 			Revision: f.revision, Name: f.name, Argv: f.argv, Hooks: f.hooks, Input: f.input, Output: f.output, Exits: f.exits,
 			Settings: p.Each(n), Copies: f.copies != "", Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "why", "metrics-listen", "metrics-textfile"}, m.Given),
-			Looks:      m.Given("why"),
+			Why:        m.Given("why"),
 			Dedicate:   request, Server: used,
 		},
 		Row: experiment.Row{

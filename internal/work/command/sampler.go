@@ -119,7 +119,7 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample result.Sample, err error) {
 	g := launch.Group{
 		Dir: s.dirs[c.Revision], Self: s.Self.In(s.Environ), Gate: c.Copies, Together: len(c.Exits) == 0, Keep: printed.Kept, Timeout: c.Timeout,
-		Migrations: c.Migrations, Looks: c.Looks, Padding: s.Padding,
+		Migrations: c.Migrations, Looks: c.Why, Counters: c.Why, Padding: s.Padding,
 	}
 	if s.PassThrough {
 		g.PassThrough = true
@@ -202,6 +202,9 @@ func (c Cell) addFigures(s *result.Sample, o launch.Outcome, succeeded bool, m *
 		ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, PeakRSS: o.PeakRSS(), Killed: o.Killed, Migrations: o.Migrations(m),
 	}
 	v.Several = c.several(o)
+	if s.Counters != nil {
+		o.Count(m, s.Counters)
+	}
 	if succeeded {
 		for i, metric := range c.Metrics {
 			mean, err := metric.Mean(o.Members)
