@@ -51,8 +51,15 @@ func checkRun(run *result.Run, columns Columns) error {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
+	printed := slices.Clone(run.Cells)
+	for i := range run.Cells {
+		run.Cells[i].Why = nil // a footer does not have it
+	}
 	err := c.footer(&result.Footer{Samples: len(places), Summary: run.Summary, Cells: run.Cells})
 	run.Matrix, run.Cells = header.Matrix, header.Cells
+	for i := range run.Cells {
+		run.Cells[i].Why = printed[i].Why
+	}
 	if inUnits, of := run.In(header.Units); err == nil && of == nil {
 		*run = *inUnits
 	}
