@@ -15,6 +15,13 @@ type reason struct {
 	of          func(s *result.Sample) float64 // NaN: not known
 	parts       []string                       // of a driver: those that it may explain
 	longest     float64                        // seconds that one event of a count can take; 0: no limit is known
+	axes        []string                       // the flags that set it alone, the best first (result.Candidate); none: no flag does
+}
+
+// by returns the row with the flags that set it alone.
+func (r reason) by(axes ...string) reason {
+	r.axes = axes
+	return r
 }
 
 // part is a row of a part of the time, which is in nanoseconds.
@@ -26,11 +33,11 @@ func part(name, label string, of func(a *result.Account) *uint64) reason {
 
 // counted and timed are rows of drivers.
 func counted(name, label string, longest float64, of func(sig *result.Signals) *uint64, parts ...string) reason {
-	return reason{name, label, result.WhyCount, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, longest}
+	return reason{name, label, result.WhyCount, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, longest, nil}
 }
 
 func timed(name, label string, of func(sig *result.Signals) *float64, parts ...string) reason {
-	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, 0}
+	return reason{name, label, result.WhySeconds, func(s *result.Sample) float64 { return known(of(&s.Quality.Signals)) }, parts, 0, nil}
 }
 
 func known[N uint64 | float64](figure *N) float64 {
@@ -46,17 +53,19 @@ var reasons = [...]reason{
 	part(result.WhyRunning, "running", func(a *result.Account) *uint64 { return &a.Running }),
 	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User() }),
 	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
-	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }),
+	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }).by(result.AxisSched, result.AxisNice),
 	part(result.WhyBlocked, "blocked", func(a *result.Account) *uint64 { return &a.Blocked }),
 	part(result.WhyOthers, "other threads and processes", func(a *result.Account) *uint64 { return &a.Others }),
 	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults }, result.WhyRunning, result.WhyKernel),
 	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
 	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
-	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, result.WhyWaiting),
+	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, result.WhyWaiting).
+		by(result.AxisSched, result.AxisNice),
 	counted("migrations", "migrations of threads", aMove, func(sig *result.Signals) *uint64 { return sig.Migrations },
-		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting),
+		result.WhyRunning, result.WhyUser, result.WhyKernel, result.WhyWaiting).by(result.AxisCPUs),
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, result.WhyBlocked, result.WhyWaiting),
-	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, result.WhyWaiting),
+	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, result.WhyWaiting).
+		by(result.AxisSched, result.AxisNice),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
 		result.WhyRunning, result.WhyWaiting, result.WhyBlocked),
 }
@@ -97,10 +106,13 @@ type why struct {
 	baseline    [len(reasons)][]float64
 }
 
+// leastSeconds is a difference of times that nobody asks for.
+const leastSeconds = 1e-9
+
 func newWhy(alpha float64) *why {
 	w := &why{}
 	for i, r := range reasons {
-		least := 1e-9
+		least := leastSeconds
 		if r.unit == result.WhyCount {
 			least = 0.01
 		}
@@ -154,20 +166,38 @@ func Explain(run *result.Run, all bool) {
 	if run.Matrix == nil {
 		return
 	}
-	compared, whys := 0, map[int]*why{}
+	whys := explain(run, all)
 	for i := range run.Cells {
-		run.Cells[i].Why = nil
+		run.Cells[i].Why = whys[i]
+	}
+	confirm(run)
+}
+
+// comparedCells returns the number of cells that are compared with a baseline.
+func comparedCells(run *result.Run) (n int) {
+	for i := range run.Cells {
 		if run.Against(i) != i {
-			compared++
-			if all || run.ClaimsTime(i) {
-				whys[i] = nil
-			}
+			n++
+		}
+	}
+	return n
+}
+
+// cellAlpha is the error of one cell in a family of all cells.
+func cellAlpha(run *result.Run) float64 { return run.Matrix.Alpha / float64(comparedCells(run)) }
+
+// explain returns where the differences of cells are, by cell.
+func explain(run *result.Run, all bool) map[int]*result.Why {
+	of, whys := map[int]*result.Why{}, map[int]*why{}
+	for i := range run.Cells {
+		if run.Against(i) != i && (all || run.ClaimsTime(i)) {
+			whys[i] = nil
 		}
 	}
 	if len(whys) == 0 {
-		return
+		return of
 	}
-	alpha, left := run.Matrix.Alpha/float64(compared), len(whys)
+	alpha, left := cellAlpha(run), len(whys)
 	for block := range accounted(run) {
 		for _, s := range block.samples {
 			if _, asked := whys[s.cell]; !asked || s.control {
@@ -190,9 +220,10 @@ func Explain(run *result.Run, all bool) {
 	}
 	for i, w := range whys {
 		if w != nil {
-			run.Cells[i].Why = w.found(compared*len(reasons), run.ClaimsTime(i))
+			of[i] = w.found(comparedCells(run)*len(reasons), run.ClaimsTime(i))
 		}
 	}
+	return of
 }
 
 // accountedSample is what Explain needs of a sample.

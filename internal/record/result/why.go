@@ -22,7 +22,8 @@ type Why struct {
 	Cause string `json:"cause,omitempty"`
 	// ExplainedBy has the names of the drivers that may explain the cause: of a time, at least half of the difference; of a count, more than in
 	// proportion to the wall time.
-	ExplainedBy []string `json:"explained_by,omitempty"`
+	ExplainedBy []string   `json:"explained_by,omitempty"`
+	Confirmed   *Confirmed `json:"confirmed,omitempty"` // nil: that was not asked for, or there is no cause
 }
 
 // Part is the difference of a part of the time, or of what may explain one (a driver).
@@ -77,6 +78,13 @@ func (w *Why) Part(name string) *Part {
 func (w *Why) Split() bool {
 	user, kernel := w.Part(WhyUser), w.Part(WhyKernel)
 	return user != nil && kernel != nil && max(math.Abs(user.Typical), math.Abs(kernel.Typical)) > Tick
+}
+
+// Threads reports whether other threads and processes of the program use more than a little CPU time.
+func (w *Why) Threads() bool {
+	const little = 0.1 // of the wall time
+	others := w.Part(WhyOthers)
+	return others != nil && max(others.Baseline, others.Baseline+others.Typical) > little*w.Wall.Baseline
 }
 
 // half reports whether a part is known to have the direction of the difference, and holds at least half of it.
