@@ -49,7 +49,7 @@ type driver struct {
 func newDriver(e Env, o *Options, p plan) *driver {
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.env.Show.Verbose, d.env.Progress.Verbose = o.verbose, o.verbose
-	d.env.Show.Why = o.why
+	d.env.Show.Why = o.why != ""
 	d.state.begin(e.Now)
 	d.state.cpus, d.state.columns, d.state.count = p.cpus.Len(), p.x.Columns, p.x.Count
 	within := p.cpus
@@ -301,10 +301,10 @@ func (d *driver) add(cut context.Context, slot result.Slot, sample result.Sample
 		d.state.add(sample)
 		return d.order.Add(sample, slot.Elapsed)
 	}
-	sample.Index = run.Samples.Len()
 	if len(run.Cells) > 0 {
 		sample.Slot = &slot
 	}
+	sample.Index = run.Index(&sample)
 	run.Partial = !d.keep(sample) || run.Partial
 	if d.schedule.Order == matrix.Turns { // in others, the slot of a sample has its cell
 		d.sampled = append(d.sampled, slot.Cell)
@@ -332,7 +332,7 @@ func (d *driver) vary(slot result.Slot) {
 	}
 	v := experiment.Variation{Round: slot.Round}
 	if run := d.session.run; run.Matrix.Padding > 0 {
-		random := rand.New(rand.NewPCG(run.Seed, 1<<63+uint64(run.Samples.Len())))
+		random := rand.New(rand.NewPCG(run.Seed, 1<<63+uint64(run.Taken())))
 		v.Padding = 16 * (1 + random.IntN(run.Matrix.Padding/16))
 	}
 	of.Vary(v)

@@ -39,6 +39,9 @@ func cause(w *result.Why) string {
 		driver := w.Part(name)
 		text += fmt.Sprintf("; %s %s", driver.Label, driver.Words())
 	}
+	if w.Confirmed != nil {
+		text += "; " + w.Confirmed.String()
+	}
 	return text
 }
 
@@ -48,9 +51,10 @@ const (
 		"difference is smaller."
 	whyOthers = "Of other threads and processes, only the CPU time is known: running, waiting and blocked are those of the first thread, and " +
 		"add up to the wall time."
-	whySteal  = "Blocked includes time that the hypervisor took, and a quota."
-	whyNoPMU  = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
-	whyFamily = "The intervals hold together, with 95%% confidence: %s, %s."
+	whySteal     = "Blocked includes time that the hypervisor took, and a quota."
+	whyNoPMU     = "Cycles, instructions, and misses of caches and TLBs are not counted: they would say why running takes longer."
+	whyConfirmed = "The share that is taken away is of %s in addition, with an error of 5%% of its own."
+	whyFamily    = "The intervals hold together, with 95%% confidence: %s, %s."
 )
 
 // WhyBlock shows where the differences of time are, if that was asked for.
@@ -92,6 +96,10 @@ func whyTable(name, against string, w *result.Why) table.Table {
 	t.AddRow(table.Text("wall time without the parts"), table.Text(""), table.Text(result.Part{Unit: result.WhySeconds, Shift: stats.Shift{Typical: w.Gap}}.Centre()), table.Text(""))
 	for _, p := range w.Drivers {
 		row(p)
+	}
+	if c := w.Confirmed; c != nil && c.Share != nil {
+		t.AddRow(table.Text("taken away by "+c.Candidate.String()), table.Text(""), table.Text(units.Digits(100*c.Share.Typical)+"%"), table.Text(c.Interval()))
+		t.Notes = append(t.Notes, fmt.Sprintf(whyConfirmed, units.Things(c.Rounds, "round")))
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf(whyFamily, units.Things(w.Comparisons, "comparison"), units.Things(w.Rounds, "round")))
 	if !w.Split() {
