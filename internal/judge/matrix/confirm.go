@@ -13,6 +13,9 @@ import (
 const (
 	// mostConfirming is the number of rounds after which it stays open whether a candidate makes half of a difference.
 	mostConfirming = 100
+	// mostSeeking is the number of rounds that are taken to find the cause of a difference. One that is large is claimed after fewer rounds than
+	// its cause is known.
+	mostSeeking = 20
 	// confirmedTogether is the number of cells that are confirmed in one block: with their candidates, as many as are compared in one.
 	confirmedTogether = stats.BlockCells / 2
 	// confirmingOrder keeps the order of confirming rounds apart from that of the others, which the same seed gives.
@@ -37,13 +40,17 @@ type Confirming struct {
 // trial is a candidate that is tried for a cell.
 type trial struct {
 	cell      int
-	candidate int // index in the run's
-	share     *stats.Share
+	candidate int          // index in the run's; negative: there is none, or not yet
+	share     *stats.Share // nil: no candidate is tried
+	sought    int          // rounds without a candidate
 	result.Confirmed
 }
 
-// newTrial returns a trial without rounds of the candidate that sets the cause of a cell's difference alone; nil: there is none that may be
-// set. alpha is the error of one cell.
+// seeks reports whether the cause of the cell's difference is not known yet.
+func (t *trial) seeks() bool { return t.candidate < 0 && t.Why == "" }
+
+// newTrial returns a trial without rounds of the candidate that takes away the cause of a cell's difference; its Why says why there is none
+// that may be set. alpha is the error of one cell.
 func newTrial(run *result.Run, cell int, w *result.Why, alpha float64) *trial {
 	t := &trial{cell: cell}
 	if t.candidate, t.Why = candidateFor(run, cell, w); t.candidate >= 0 {
@@ -91,7 +98,7 @@ func candidateFor(run *result.Run, cell int, w *result.Why) (candidate int, why 
 	return candidate, why
 }
 
-// add adds a block, unless a sample that the trial needs is missing or invalid.
+// add adds a block, unless a sample that the trial needs is missing or invalid, or it has no candidate.
 func (t *trial) add(run *result.Run, block []result.Sample) {
 	seconds := func(cell int, control bool) (of float64, known bool) {
 		i := slices.IndexFunc(block, func(s result.Sample) bool { return s.Cell == cell && s.Control == control })
@@ -99,6 +106,9 @@ func (t *trial) add(run *result.Run, block []result.Sample) {
 			return 0, false
 		}
 		return block[i].Seconds, true
+	}
+	if t.share == nil {
+		return
 	}
 	cell, has := seconds(t.cell, false)
 	changed, tried := seconds(len(run.Cells)+t.candidate, false)
@@ -121,25 +131,40 @@ func (t *trial) conclude() {
 	t.Conclude()
 }
 
-// choose adds trials of the causes that the samples of the run name after this number of rounds; its cells have their verdicts.
+// choose adds trials of the cells whose times are claimed to differ after this number of rounds of the run; its cells have their verdicts.
 func (c *Confirming) choose(rounds int) {
 	c.chosen = rounds
-	whys := explain(c.run, false)
 	for i := range c.run.Cells {
-		w := whys[i]
-		if w == nil || w.Cause == "" || slices.ContainsFunc(c.tried, func(t *trial) bool { return t.cell == i }) {
-			continue
-		}
-		if t := newTrial(c.run, i, w, cellAlpha(c.run)); t.Why == "" {
-			c.tried = append(c.tried, t)
+		if c.run.ClaimsTime(i) && !slices.ContainsFunc(c.tried, func(t *trial) bool { return t.cell == i }) {
+			c.tried = append(c.tried, &trial{cell: i, candidate: -1})
 		}
 	}
+	c.find()
 	c.begin()
+}
+
+// find gives a candidate to the trials whose cause the samples name by now.
+func (c *Confirming) find() {
+	if !slices.ContainsFunc(c.tried, (*trial).seeks) {
+		return
+	}
+	whys := explain(c.run, false)
+	for i, t := range c.tried {
+		if w := whys[t.cell]; t.seeks() && w != nil && w.Cause != "" {
+			c.tried[i] = newTrial(c.run, t.cell, w, cellAlpha(c.run))
+		} else if w == nil {
+			t.sought = mostSeeking // its samples have no account
+		}
+	}
 }
 
 // givenUp returns why one of the cells that a trial compares was given up; "": none was.
 func (t *trial) givenUp(run *result.Run, faults *Faults) string {
-	for _, cell := range []int{t.cell, run.Against(t.cell), len(run.Cells) + t.candidate} {
+	cells := []int{t.cell, run.Against(t.cell)}
+	if t.candidate >= 0 {
+		cells = append(cells, len(run.Cells)+t.candidate)
+	}
+	for _, cell := range cells {
 		if faults.GivenUp(cell) {
 			return faults.cells[cell].reason
 		}
@@ -148,7 +173,9 @@ func (t *trial) givenUp(run *result.Run, faults *Faults) string {
 }
 
 // open reports whether more samples of a trial can answer it.
-func (c *Confirming) open(t *trial) bool { return !t.Answered() && t.givenUp(c.run, &c.faults) == "" }
+func (c *Confirming) open(t *trial) bool {
+	return t.Why == "" && !t.Answered() && t.sought < mostSeeking && t.givenUp(c.run, &c.faults) == ""
+}
 
 // begin lays out the next round: in each block, cells with the same baseline and their candidates, the baseline and its duplicate.
 func (c *Confirming) begin() {
@@ -177,7 +204,8 @@ func (c *Confirming) begin() {
 		slots := []result.Slot{{Cell: baseline}, {Cell: baseline, Control: true}}
 		for _, t := range block {
 			slots = append(slots, result.Slot{Cell: t.cell})
-			if candidate := (result.Slot{Cell: len(c.run.Cells) + t.candidate}); !slices.Contains(slots, candidate) { // two cells may share that of their baseline
+			candidate := result.Slot{Cell: len(c.run.Cells) + t.candidate}
+			if t.candidate >= 0 && !slices.Contains(slots, candidate) { // two cells may share that of their baseline
 				slots = append(slots, candidate)
 			}
 		}
@@ -226,14 +254,17 @@ func (c *Confirming) add(s result.Sample, began float64) {
 	if len(c.taken) < len(c.slots) {
 		return
 	}
-	for _, block := range blocksOf(c.taken) {
-		for _, t := range c.tried {
+	for _, t := range c.tried {
+		if t.seeks() {
+			t.sought++
+			continue
+		}
+		for _, block := range blocksOf(c.taken) {
 			t.add(c.run, block)
 		}
-	}
-	for _, t := range c.tried {
 		t.conclude()
 	}
+	c.find()
 	c.rounds++
 	c.took = s.Elapsed - c.begun
 	c.begin()

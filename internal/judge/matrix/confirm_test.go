@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -102,10 +103,42 @@ func TestConfirmChangesNoVerdict(t *testing.T) {
 	f.confirmed(t, without, nil, 0)
 	assert.Positive(t, with.Confirming.Len())
 	assert.Nil(t, without.Cells[1].Why.Confirmed)
-	with.Matrix.Candidates, with.Cells[1].Why.Confirmed = nil, nil
+	assert.Greater(t, with.Cells[1].Why.Rounds, without.Cells[1].Why.Rounds, "the parts of the time are in the confirming samples too")
+	with.Matrix.Candidates, with.Cells[1].Why, without.Cells[1].Why = nil, nil, nil
 	assert.Equal(t, document(t, without.Cells), document(t, with.Cells))
 	assert.Equal(t, document(t, without.Matrix), document(t, with.Matrix))
 	assert.Equal(t, document(t, without.Samples), document(t, with.Samples))
+}
+
+// TestConfirmSeeks: a difference may be claimed before its cause is known. Then rounds without a candidate come first.
+func TestConfirmSeeks(t *testing.T) {
+	run := workers(2)
+	run.Matrix.Enough = result.EnoughAnswer
+	slow := slowed(map[string]float64{"workers=1": 0.2})
+	taken := fake{spoil: func(s *result.Sample, of string) {
+		if slow(s, of); !s.Confirms && s.Round < 5 {
+			s.Account = nil
+		}
+	}}.confirmed(t, run, nices(2), 0)
+	before := run.Samples.Len() / 3
+	why := run.Cells[1].Why
+	assert.Equal(t, result.ConfirmedCause, why.Confirmed.Result)
+	without := taken[slices.IndexFunc(taken, func(s result.Sample) bool { return s.Cell == 3 })].Round
+	assert.Positive(t, without)
+	assert.Less(t, without, 10)
+	assert.Equal(t, without*3+why.Confirmed.Rounds*4, run.Confirming.Len())
+	assert.Equal(t, before-5+without+why.Confirmed.Rounds, why.Rounds)
+
+	unknown := workers(2)
+	unknown.Matrix.Enough = result.EnoughAnswer
+	fake{spoil: func(s *result.Sample, of string) {
+		if slow(s, of); s.Account.Waiting > 1e8 { // a third in each part
+			s.Account.Waiting, s.Account.Running, s.Account.Blocked = s.Account.Waiting-13e7, s.Account.Running+65e6, s.Account.Blocked+65e6
+		}
+	}}.confirmed(t, unknown, nices(2), 0)
+	assert.Empty(t, unknown.Cells[1].Why.Cause)
+	assert.Nil(t, unknown.Cells[1].Why.Confirmed)
+	assert.Equal(t, 20*3, unknown.Confirming.Len())
 }
 
 // TestConfirmGoesOn: which sample comes next follows from those before it, so that a run goes on from its journal; also where causes are

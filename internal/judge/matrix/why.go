@@ -253,15 +253,16 @@ func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 	return func(yield func(*accountedBlock) bool) {
 		var block accountedBlock
 		round, number, sound := 0, 0, true
-		for _, s := range run.Samples.Each() {
+		confirms := false
+		for s := range inOrder(run) {
 			if s.Slot == nil || s.Partial {
 				continue
 			}
-			if s.Round != round || s.Block != number {
+			if s.Round != round || s.Block != number || s.Confirms != confirms {
 				if sound && !yield(&block) {
 					return
 				}
-				block, round, number, sound = accountedBlock{samples: block.samples[:0]}, s.Round, s.Block, true
+				block, round, number, confirms, sound = accountedBlock{samples: block.samples[:0]}, s.Round, s.Block, s.Confirms, true
 			}
 			if sound = sound && !invalid(s) && s.Account != nil; !sound {
 				continue
@@ -275,6 +276,30 @@ func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 		}
 		if sound {
 			yield(&block)
+		}
+	}
+}
+
+// inOrder returns the samples of a run in the order in which they were taken, with the confirming ones.
+func inOrder(run *result.Run) iter.Seq[*result.Sample] {
+	return func(yield func(*result.Sample) bool) {
+		next, stop := iter.Pull2(run.Confirming.Each())
+		defer stop()
+		_, confirming, more := next()
+		for _, s := range run.Samples.Each() {
+			for ; more && s.Slot != nil && confirming.Elapsed < s.Elapsed; _, confirming, more = next() {
+				if !yield(confirming) {
+					return
+				}
+			}
+			if !yield(s) {
+				return
+			}
+		}
+		for ; more; _, confirming, more = next() {
+			if !yield(confirming) {
+				return
+			}
 		}
 	}
 }

@@ -352,7 +352,7 @@ type CPUs struct {
 type Slot struct {
 	Cell     int     `json:"cell"`               // index in the run's cells; of a confirming sample, the candidates follow them
 	Control  bool    `json:"control,omitempty"`  // the baseline's duplicate
-	Confirms bool    `json:"confirms,omitempty"` // it is of --why=confirm, and judged for nothing else
+	Confirms bool    `json:"confirms,omitempty"` // it is of --why=confirm; no verdict follows from it
 	Round    int     `json:"round"`
 	Block    int     `json:"block"`
 	Elapsed  float64 `json:"elapsed_seconds"` // of the run at the end of the sample, without the time between a stop and --resume
