@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"strings"
 
 	"gorun/internal/base/shell"
 	"gorun/internal/base/units"
@@ -66,30 +67,28 @@ func (c *Confirmed) Answered() bool { return c.Result == ConfirmedCause || c.Res
 
 // String says what was found in words: "confirmed: --nice -20 for the slower one takes away 92% to 101% of the difference".
 func (c *Confirmed) String() string {
-	if c.Result == ConfirmedUntried {
-		return "not confirmed: " + c.Why
-	}
-	found := fmt.Sprintf("%s for the slower one takes away %s of the difference", c.Candidate, c.Interval())
-	switch c.Result {
-	case ConfirmedCause:
-		return "confirmed: " + found
-	case ConfirmedNot:
-		return "not confirmed: " + found
-	}
-	text := "not known whether it is the cause"
+	found := ""
 	if c.Share != nil {
-		text += ": " + found
+		found = fmt.Sprintf(": %s for the slower one takes away %s of the difference", c.Candidate, c.Interval())
 	}
-	text += fmt.Sprintf(", after %s", units.Things(c.Rounds, "round"))
+	switch c.Result {
+	case ConfirmedUntried:
+		return "not confirmed: " + c.Why
+	case ConfirmedCause:
+		return "confirmed" + found
+	case ConfirmedNot:
+		return "not confirmed" + found
+	}
+	text := fmt.Sprintf("not known whether it is the cause%s, after %s", found, units.Things(c.Rounds, "round"))
 	if c.Why != "" {
 		text += "; " + c.Why
 	}
 	return text
 }
 
-// Interval says the interval of the share in words.
+// Interval says the interval of the share in words; one end is bounded.
 func (c *Confirmed) Interval() string {
-	percent := func(end *float64) string { return fmt.Sprintf("%.0f%%", *end*100) }
+	percent := func(end *float64) string { return strings.Replace(fmt.Sprintf("%.0f%%", *end*100), "-", "−", 1) }
 	switch s := c.Share; {
 	case s.Lo == nil:
 		return "at most " + percent(s.Hi)
