@@ -86,14 +86,21 @@ func (c *Confirmed) String() string {
 	return text
 }
 
-// Interval says the interval of the share in words; one end is bounded.
+// far is the share beyond which an end of the interval says nothing to people: it is that of a difference that may be small.
+const far = 2
+
+// Interval says the interval of the share in words.
 func (c *Confirmed) Interval() string {
 	percent := func(end *float64) string { return strings.Replace(fmt.Sprintf("%.0f%%", *end*100), "-", "−", 1) }
-	switch s := c.Share; {
-	case s.Lo == nil:
-		return "at most " + percent(s.Hi)
-	case s.Hi == nil:
-		return "at least " + percent(s.Lo)
+	lo, hi := c.Share.Lo, c.Share.Hi
+	fromHere, toHere := lo != nil && *lo >= -far, hi != nil && *hi <= far
+	switch {
+	case fromHere && toHere:
+		return percent(lo) + " to " + percent(hi)
+	case fromHere:
+		return "at least " + percent(lo)
+	case toHere:
+		return "at most " + percent(hi)
 	}
-	return percent(c.Share.Lo) + " to " + percent(c.Share.Hi)
+	return "an unknown share"
 }

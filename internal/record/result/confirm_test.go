@@ -19,6 +19,8 @@ func TestConfirmed(t *testing.T) {
 	}{
 		{Confirmed{Share: share(new(0.5), new(1.01))}, ConfirmedCause, "confirmed: --nice -20 for the slower one takes away 50% to 101% of the difference"},
 		{Confirmed{Share: share(new(0.92), nil)}, ConfirmedCause, "confirmed: --nice -20 for the slower one takes away at least 92% of the difference"},
+		{Confirmed{Share: share(new(0.92), new(27.9))}, ConfirmedCause, "confirmed: --nice -20 for the slower one takes away at least 92% of the difference"},
+		{Confirmed{Share: share(new(-2.5), new(2.5)), Rounds: 9}, ConfirmedUnknown, "not known whether it is the cause: --nice -20 for the slower one takes away an unknown share of the difference, after 9 rounds"},
 		{Confirmed{Share: share(new(-0.03), new(0.499))}, ConfirmedNot, "not confirmed: --nice -20 for the slower one takes away −3% to 50% of the difference"},
 		{Confirmed{Share: share(nil, new(0.1))}, ConfirmedNot, "not confirmed: --nice -20 for the slower one takes away at most 10% of the difference"},
 		{Confirmed{Share: share(new(0.499), new(0.5)), Rounds: 100}, ConfirmedUnknown, "not known whether it is the cause: --nice -20 for the slower one takes away 50% to 50% of the difference, after 100 rounds"},
