@@ -28,9 +28,9 @@ type compareOptions struct {
 	format        string
 	across        []string
 	force         bool
-	why           bool
 	failOn        matrix.FailOn
 	exitUndecided int
+	why           run.Why
 }
 
 func newCompare(e env) *cobra.Command {
@@ -64,7 +64,7 @@ func newCompare(e env) *cobra.Command {
 	run.AddExitUndecided(flags, &o.exitUndecided)
 	run.AddFormat(flags, &o.format, document.For[render.Run]())
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
-	flags.BoolVar(&o.why, "why", false, run.WhyUsage)
+	run.AddWhy(flags, &o.why)
 	flags.Lists("across", matrix.Across())
 	flags.Lists("fail-on", matrix.Failures)
 	addFlags(e, cmd, flags)
@@ -92,7 +92,11 @@ func (o *compareOptions) validate() error {
 				"there are "+strings.Join(matrix.Across(), ", ")))
 		}
 	}
-	if o.why && len(o.files) != 1 {
+	if o.why == run.WhyConfirm {
+		return hint.Usage(hint.With(errors.New("--why=confirm takes samples, and compare takes none"),
+			"give --why=confirm to the run; gorun compare --why run.jsonl shows what it has found"))
+	}
+	if o.why != "" && len(o.files) != 1 {
 		return hint.Usage(hint.With(errors.New("--why is about the cells of one journal"), "gorun compare --why run.jsonl"))
 	}
 	if n := len(o.files); n != 1 && (n == 0 || n%2 != 0) {
@@ -157,7 +161,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if side.Run.Gate = o.failOn.Gate(side.Run); side.Run.Gate != nil {
 		fmt.Fprintln(o.env.Stderr, hint.Line(side.Run.Gate.String()))
 	}
-	if o.why {
+	if o.why != "" {
 		matrix.ExplainAll(side.Run)
 	}
 	if err := document.Show(o.env.Stdout, render.Views(views).Run(side.Run), o.format, o.env.Show); err != nil {

@@ -260,6 +260,9 @@ type Definition[C any] struct {
 	// Explain adds those findings and warnings to a result that need more than its samples (see View.Derived). The samples
 	// include invalid ones, whose only use is the reason why they are invalid. nil: none.
 	Explain func(run *result.Run, cells []C)
+	// Candidates returns what may confirm the cause of a cell's time on a machine (see Machine.Candidates). nil: the samples have no
+	// account of their time.
+	Candidates func(m Machine, cell C, pinned string) []Candidate[C]
 }
 
 // Traits are what a Definition has whatever the type of its cells, in addition to its texts.
@@ -329,6 +332,14 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	if d.Explain != nil {
 		x.Explain = func(run *result.Run, cells []any) { d.Explain(run, typed(cells)) }
+	}
+	if d.Candidates != nil {
+		x.Candidates = func(m Machine, cell any, pinned string) (candidates []Candidate[any]) {
+			for _, c := range d.Candidates(m, cell.(C), pinned) {
+				candidates = append(candidates, Candidate[any]{c.Do, c.Candidate})
+			}
+			return candidates
+		}
 	}
 	return x
 }

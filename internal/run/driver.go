@@ -126,7 +126,7 @@ func (d *driver) settle(ctx context.Context) (err error) {
 		d.taker.Watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
 	} else {
 		d.taker.Watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
-		if d.options.why {
+		if d.options.why != "" {
 			d.taker.Watcher.CountEnergy()
 		}
 	}
@@ -303,10 +303,10 @@ func (d *driver) add(cut context.Context, slot result.Slot, sample result.Sample
 		d.state.add(sample)
 		return d.order.Add(sample, slot.Elapsed)
 	}
-	sample.Index = run.Samples.Len()
 	if len(run.Cells) > 0 {
 		sample.Slot = &slot
 	}
+	sample.Index = run.Index(&sample)
 	run.Partial = !d.keep(sample) || run.Partial
 	if d.schedule.Order == matrix.Turns { // in others, the slot of a sample has its cell
 		d.sampled = append(d.sampled, slot.Cell)
@@ -334,7 +334,7 @@ func (d *driver) vary(slot result.Slot) {
 	}
 	v := experiment.Variation{Round: slot.Round}
 	if run := d.session.run; run.Matrix.Padding > 0 {
-		random := rand.New(rand.NewPCG(run.Seed, 1<<63+uint64(run.Samples.Len())))
+		random := rand.New(rand.NewPCG(run.Seed, 1<<63+uint64(run.Taken())))
 		v.Padding = 16 * (1 + random.IntN(run.Matrix.Padding/16))
 	}
 	of.Vary(v)

@@ -66,7 +66,7 @@ func (d *driver) open(ctx context.Context) (err error) {
 	if d.fresh() {
 		d.takeSample = d.sampleInChild
 	} else {
-		d.taker.Cells = d.cellContents()
+		d.taker.Cells = append(d.cellContents(), d.candidates...)
 		if d.taker.Sampler, err = d.x.Open(d.setting(ctx), d.taker.Cells); err != nil {
 			return err
 		}
@@ -184,9 +184,11 @@ func (d *driver) newSequence() (matrix.Sequence, error) {
 		return s.Sequence(run, names, d.x.Columns)
 	}
 	run.Matrix.Budget = s.Budget
-	for _, s := range run.Samples.All() {
-		d.taker.Ends = d.taker.Ends || !s.Partial
-		d.state.add(*s)
+	for _, samples := range []result.Samples{run.Samples, run.Confirming} {
+		for _, s := range samples.All() {
+			d.taker.Ends = d.taker.Ends || !s.Partial
+			d.state.add(*s)
+		}
 	}
 	if search := d.resumed.Search; search != nil {
 		d.before = search.Elapsed()

@@ -110,7 +110,7 @@ type resultFlags struct {
 
 	quiet   bool
 	verbose bool
-	why     bool
+	why     Why
 	dryRun  bool
 }
 
@@ -160,8 +160,36 @@ func AddExitUndecided(flags *experiment.FlagSet, code *int) {
 const VerboseUsage = "show more in a table: all figures, the verdict on each of them and what more rounds\n" +
 	"would give, and all reasons"
 
-// WhyUsage is the usage of --why.
-const WhyUsage = "show in which parts of the time the differences are (gorun help verdicts)"
+// Why is the value of --why.
+type Why string
+
+// The values of --why; none: it was not given.
+const (
+	WhyShown   Why = "show"    // the parts of the time
+	WhyConfirm Why = "confirm" // also take samples that confirm the causes
+)
+
+// Set sets the value.
+func (w *Why) Set(text string) error {
+	switch *w = Why(text); *w {
+	case WhyShown, WhyConfirm:
+		return nil
+	}
+	return hint.With(errors.New("there is no such value"), "--why shows where the time went; --why=confirm also takes samples that confirm it")
+}
+
+func (w *Why) String() string { return string(*w) }
+
+// Type returns what the value is, for help.
+func (w *Why) Type() string { return "what" }
+
+// AddWhy adds the flag --why.
+func AddWhy(flags *experiment.FlagSet, w *Why) {
+	flags.Var(w, "why", "show in which parts of the time the differences are (gorun help verdicts);\n"+
+		"=confirm: also measure what takes a difference away")
+	flags.Lookup("why").NoOptDefVal = string(WhyShown)
+	flags.Complete("why", []string{string(WhyShown), string(WhyConfirm)})
+}
 
 // AddFormat adds the flag --format, for a kind of document that has these formats.
 func AddFormat(flags *experiment.FlagSet, format *string, formats document.Formats) {
@@ -256,7 +284,7 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.BoolVar(&o.best, "best", false, "end when the best cell is known (gorun help method)")
 	flags.BoolVar(&o.everyStep, "every-step", false, "sample all numbers of --copies or --gomaxprocs and compare them with the first, not\n"+
 		"in order up to the one that does not scale (gorun help copies)")
-	flags.BoolVar(&o.why, "why", false, WhyUsage)
+	AddWhy(flags, &o.why)
 	flags.BoolVar(&o.untilPrecision, "until-precision", false, "go on to the --precision, also when --fail-on is answered")
 	AddExitUndecided(flags, &o.exitUndecided)
 	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+

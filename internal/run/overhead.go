@@ -21,10 +21,10 @@ const (
 // countOverhead returns a function that adds to the run what gorun itself used since now, if samples were taken.
 func (d *driver) countOverhead() (end func()) {
 	run, begun, used, worked := d.session.run, d.env.Now(), linux.CountUsage(), d.taker.Worked
-	samples := run.Samples.Len()
+	samples := run.Taken()
 	return func() {
 		usage, err := used()
-		if err != nil || run.Samples.Len() == samples {
+		if err != nil || run.Taken() == samples {
 			return
 		}
 		own := result.Overhead{CPUSeconds: usage.UserSeconds + usage.SystemSeconds, Seconds: d.env.Now().Sub(begun).Seconds()}

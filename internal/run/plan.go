@@ -31,6 +31,8 @@ type plan struct {
 	kind      kind
 	run       *result.Run
 
+	candidates []any // what those of the run do
+
 	addTo func(*result.Plan) // adds the experiment's own part of a plan; nil: none
 }
 
@@ -134,7 +136,36 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 	if p.run.Matrix == nil || q.One || err != nil {
 		return p, err
 	}
-	return p, c.settleMatrix(&p, judged)
+	if err := c.settleMatrix(&p, judged); err != nil || c.why != WhyConfirm {
+		return p, err
+	}
+	return p, c.addCandidates(&p)
+}
+
+// addCandidates adds what may confirm the causes of differences.
+func (c *command) addCandidates(p *plan) error {
+	if c.x.Candidates == nil || p.schedule.Order != matrix.RandomBlocks {
+		return hint.Usage(hint.With(errors.New("--why=confirm is about the time of started programs, of which these samples have no account"),
+			"gorun ab, gorun exec --placements and gorun matrix exec have one"))
+	}
+	run := p.run
+	pinned := map[int]string{}
+	if header := c.header(); header != nil && header.Matrix != nil {
+		for _, of := range header.Matrix.Candidates {
+			if of.Axis == result.AxisCPUs {
+				pinned[of.Cell] = of.Value
+			}
+		}
+	}
+	for i, cell := range p.cells {
+		on := experiment.Machine{Machine: p.machine.Machine, CPUs: p.needs[i].cpus, Root: p.machine.root, Live: p.machine.live, Seed: c.seed}
+		for _, candidate := range c.x.Candidates(on, cell.Do, pinned[i]) {
+			candidate.Cell = i
+			run.Matrix.Candidates = append(run.Matrix.Candidates, candidate.Candidate)
+			p.candidates = append(p.candidates, candidate.Do)
+		}
+	}
+	return nil
 }
 
 // lists reports whether all rows are listed with their names, also those that this machine lacks: those of a plain run that are
@@ -252,7 +283,7 @@ func (c *command) resolve(m *machine, s combination) ([]*row, experiment.Resolut
 	}
 	on.Sampling, on.Given = s.sampling, s.given
 	if on.Given == nil {
-		on.Given = func(flag string) bool { return flag == "why" && c.why } // it alone asks for more figures of each cell
+		on.Given = func(flag string) bool { return flag == "why" && c.why != "" } // it alone asks for more figures of each cell
 	}
 	if flags := s.cell.Flags; c.kind == matrixRun {
 		on.Recorded = slices.DeleteFunc(slices.Clone(on.Recorded), func(recorded result.Cell) bool {

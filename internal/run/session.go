@@ -198,7 +198,7 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	}
 	unkept := s.endJournal(o)
 	s.env.Views.Derive(s.run)
-	if o.why {
+	if o.why != "" {
 		matrix.ExplainAll(s.run)
 	}
 	if s.run.Gate = o.failOn.Gate(s.run); s.run.Gate != nil {
@@ -260,11 +260,11 @@ func (s *session) endJournal(o *Options) error {
 
 // writeFooter stores the derived results, unless the journal already has them.
 func (s *session) writeFooter() error {
-	if s.resumed != nil && s.resumed.Footed == s.run.Samples.Len() {
+	if s.resumed != nil && s.resumed.Footed == s.run.Taken() {
 		return nil // a torn line after it stays, and is left out
 	}
 	return s.journal.Write(result.Line{Footer: &result.Footer{
-		Samples: s.run.Samples.Len(), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,
+		Samples: s.run.Taken(), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,
 		Warnings: s.run.Warnings, Partial: s.run.Partial, Overhead: s.run.Overhead,
 	}})
 }

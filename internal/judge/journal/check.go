@@ -38,7 +38,7 @@ func (c *checker) take(line result.Line) error {
 
 // header takes the first line, and finds out how the samples are judged.
 func (c *checker) header(run *result.Run) error {
-	run.Samples, run.Units = result.Samples{}, nil
+	run.Samples, run.Confirming, run.Units = result.Samples{}, result.Samples{}, nil
 	c.Run = run
 	if err := checkCells(run); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *checker) goOn(end result.End) error {
 
 // sample takes a sample.
 func (c *checker) sample(s *result.Sample) error {
-	i := c.Run.Samples.Len()
+	i := c.Run.Index(s)
 	if s.Index != i {
 		return fmt.Errorf("the sample's index is %d instead of %d", s.Index, i)
 	}
@@ -125,8 +125,12 @@ func (c *checker) sample(s *result.Sample) error {
 
 // place checks a sample's place among the cells, and that it can be compared.
 func (c *checker) place(s *result.Sample) error {
-	if s.Cell < 0 || s.Cell >= len(c.Run.Cells) {
-		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, len(c.Run.Cells))
+	cells := len(c.Run.Cells)
+	if s.Confirms && c.Run.Matrix != nil {
+		cells += len(c.Run.Matrix.Candidates)
+	}
+	if s.Cell < 0 || s.Cell >= cells {
+		return fmt.Errorf("the sample is of cell %d of %d", s.Cell, cells)
 	}
 	before := 0.0
 	if c.last != nil {
@@ -143,6 +147,7 @@ func (c *checker) place(s *result.Sample) error {
 	}
 	why := ""
 	switch {
+	case s.Confirms:
 	case c.Judging != nil:
 		why = c.Judging.Refusal(s)
 	case c.figures != nil && s.Good():
@@ -159,6 +164,13 @@ func (c *checker) follows(s *result.Sample) error {
 	var done bool
 	var want result.Slot
 	switch {
+	case s.Confirms && c.Unjudged != nil:
+		return nil
+	case s.Confirms:
+		if c.Judging == nil || c.Judging.Confirming() == nil {
+			return errors.New("the sample confirms a cause, and none is known yet")
+		}
+		done, want = c.Judging.Confirming().Done(), c.Judging.Confirming().Place()
 	case c.Judging != nil:
 		done, want = c.Judging.Done(), c.Judging.Next()
 	case c.Search != nil:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"gorun/internal/base/hint"
@@ -46,13 +47,38 @@ func checkRun(run *result.Run, columns Columns) error {
 		indices, places = append(indices, s.Index), append(places, i)
 	}
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(indices[a], indices[b]) }) // a run may show them in another order
+	confirming := run.Confirming
+	confirm := func(before float64) error { // a run that is resumed may go on after them
+		for i := c.Run.Confirming.Len(); i < confirming.Len() && confirming.At(i).Slot != nil && confirming.At(i).Elapsed <= before; i++ {
+			if err := c.sample(confirming.At(i)); err != nil {
+				return fmt.Errorf("confirming sample %d: %w", i, err)
+			}
+		}
+		return nil
+	}
 	for i, at := range places {
-		if err := c.sample(run.Samples.At(at)); err != nil {
+		s := run.Samples.At(at)
+		if s.Slot != nil {
+			if err := confirm(s.Elapsed); err != nil {
+				return err
+			}
+		}
+		if err := c.sample(s); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
-	err := c.footer(&result.Footer{Samples: len(places), Summary: run.Summary, Cells: run.Cells})
+	if err := confirm(math.Inf(1)); err != nil {
+		return err
+	}
+	printed := slices.Clone(run.Cells)
+	for i := range run.Cells {
+		run.Cells[i].Why = nil // a footer does not have it
+	}
+	err := c.footer(&result.Footer{Samples: c.Run.Taken(), Summary: run.Summary, Cells: run.Cells})
 	run.Matrix, run.Cells = header.Matrix, header.Cells
+	for i := range run.Cells {
+		run.Cells[i].Why = printed[i].Why
+	}
 	if inUnits, of := run.In(header.Units); err == nil && of == nil {
 		*run = *inUnits
 	}

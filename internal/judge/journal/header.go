@@ -76,6 +76,11 @@ func checkCompared(run *result.Run) error {
 			return fmt.Errorf("cell %d is judged by another figure than cell %d, with which it is compared", i, against)
 		}
 	}
+	for i, c := range m.Candidates {
+		if c.Cell < 0 || c.Cell >= cells || c.Axis == "" || m.Order.Design != "" {
+			return fmt.Errorf("candidate %d, --%s of cell %d of %d, cannot be tried", i, c.Axis, c.Cell, cells)
+		}
+	}
 	for i, c := range m.Contrasts {
 		if min(c.A, c.B) < 0 || max(c.A, c.B) >= cells {
 			return fmt.Errorf("contrast %d, of the cells %d and %d, is not among the %d cells", i, c.A, c.B, cells)

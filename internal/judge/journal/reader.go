@@ -162,7 +162,7 @@ func (o *order) follow(line result.Line) error {
 		err = errors.New("it comes before the header")
 	case o.lines > 0 && line.Header != nil:
 		err, way = errors.New("a second header"), "a journal holds one run: split the file"
-	case line.Header != nil && line.Header.Samples.Len() > 0:
+	case line.Header != nil && line.Header.Taken() > 0:
 		err = errors.New("the header holds samples")
 	case line.Header != nil:
 		o.warnings = line.Header.Warnings

@@ -31,10 +31,13 @@ type Judging struct {
 	samples []stats.Sorted       // by cell, the deciding figure of the samples that count
 	ended   float64              // elapsed seconds at the end of the last complete round
 	took    float64              // seconds that the last complete round took
-	last    float64              // elapsed seconds of the last sample
+	last    float64              // elapsed seconds of the last sample, without those aside
+	aside   float64              // seconds that confirming samples took
 	cells   []result.InterimCell // as they stood after looked rounds
 	looked  int
 	gate    FailOn // whose answer ends the run; none: see result.End
+
+	confirming *Confirming // nil: it has not begun
 }
 
 // group holds the cells that are compared with one baseline.
@@ -228,7 +231,7 @@ func (b *Judging) Round() int { return len(b.slots) }
 func (b *Judging) Taken() int { return len(b.taken) }
 
 // Elapsed returns the time of the run up to its last sample, in seconds.
-func (b *Judging) Elapsed() float64 { return b.last }
+func (b *Judging) Elapsed() float64 { return b.last + b.aside }
 
 // Done reports whether more samples are pointless. A round in which the last baseline is given up is not completed.
 func (b *Judging) Done() bool {
@@ -257,7 +260,12 @@ func (b *Judging) Warnings() []result.Warning {
 // samples are invalid three times in a row leaves the matrix. A sample that the budget cut short is taken again when the
 // run is resumed.
 func (b *Judging) Add(s result.Sample) error {
-	b.last = s.Elapsed
+	if s.Confirms {
+		b.confirming.add(s, b.Elapsed())
+		b.aside = s.Elapsed - b.last
+		return nil
+	}
+	b.last = s.Elapsed - b.aside
 	if s.Partial {
 		return nil
 	}
@@ -446,7 +454,7 @@ func (b *Judging) Interim() result.Interim {
 		}
 	}
 	s := result.Interim{
-		Rounds: b.rounds, Planned: m.Planned(), Elapsed: b.last, Left: b.remaining(),
+		Rounds: b.rounds, Planned: m.Planned(), Elapsed: b.Elapsed(), Left: b.remaining(),
 		Control: b.groups[0].judge().ControlVerdict(), Label: b.figures[0].Label, Figures: m.Figures, Cells: b.cells,
 	}
 	for i, g := range b.groups { // the first that is not settled
@@ -461,7 +469,10 @@ func (b *Judging) Interim() result.Interim {
 	for i := range b.samples {
 		s.Samples += b.samples[i].Len()
 	}
-	if !b.Done() {
+	switch c := b.confirming; {
+	case c != nil && b.Between() && !c.Done():
+		s.Running = c.Name(c.Place())
+	case !b.Done():
 		s.Running = b.run.Cells[b.Next().Cell].Name
 	}
 	return s
@@ -472,7 +483,7 @@ func (b *Judging) remaining() float64 {
 	m, round := b.run.Matrix, b.roundSeconds()
 	left := -1.0
 	if m.Budget > 0 {
-		left = max(0, m.Budget-b.last)
+		left = max(0, m.Budget-b.Elapsed())
 	}
 	need := 0.0
 	switch {

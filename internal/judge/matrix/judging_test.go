@@ -53,13 +53,16 @@ type fake struct {
 }
 
 func (f fake) take(run *result.Run, slot result.Slot) result.Sample {
-	cell := matrix.Canonical(run.Cells[slot.Cell])
+	cell := fmt.Sprint("candidate ", slot.Cell-len(run.Cells))
+	if slot.Cell < len(run.Cells) {
+		cell = matrix.Canonical(run.Cells[slot.Cell])
+	}
 	hash := fnv.New64a()
 	fmt.Fprint(hash, cell, slot.Control, slot.Block)
 	noise := rand.New(rand.NewPCG(hash.Sum64()+f.session, uint64(slot.Round)))
-	slot.Elapsed = 0.1 * float64(run.Samples.Len()+1)
+	slot.Elapsed = 0.1 * float64(run.Taken()+1)
 	s := result.Sample{
-		Index: run.Samples.Len(), Slot: &slot, Seconds: 0.1 * math.Exp(0.004*noise.NormFloat64()),
+		Index: run.Index(&result.Sample{Slot: &slot}), Slot: &slot, Seconds: 0.1 * math.Exp(0.004*noise.NormFloat64()),
 		Quality: result.Quality{Grade: result.Valid},
 	}
 	for _, ratio := range []float64{f.scale, f.ratios[cell]} {

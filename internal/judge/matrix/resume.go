@@ -70,6 +70,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
 	differ("contrasts", contrastWords(m.Contrasts), contrastWords(n.Contrasts))
 	differ("", stepWords(m.Steps), stepWords(n.Steps))
+	differ("candidates that may confirm a cause (as with --why=confirm):", candidateWords(m.Candidates), candidateWords(n.Candidates))
 	if len(differences) == 0 && m.Rules >= askedSince {
 		differences = asked(recorded.Asked, now.Asked)
 	}
@@ -145,6 +146,15 @@ func contrastWords(contrasts []result.Contrast) string {
 	words := make([]string, len(contrasts))
 	for i, c := range contrasts {
 		words[i] = fmt.Sprintf("%d with %d", c.B, c.A)
+	}
+	return cmp.Or(strings.Join(words, ", "), "none")
+}
+
+// candidateWords lists the candidates with the numbers of their cells.
+func candidateWords(candidates []result.Candidate) string {
+	words := make([]string, len(candidates))
+	for i, c := range candidates {
+		words[i] = fmt.Sprintf("%s in %d", c, c.Cell)
 	}
 	return cmp.Or(strings.Join(words, ", "), "none")
 }

@@ -211,17 +211,21 @@ func (t *turns) Warnings() []result.Warning {
 	return warnings
 }
 
-// Blocks takes the samples that a judging requests. The first round is always completed, as is a round that was begun
-// before a resume; after that, no round begins that would not end within the budget.
+// Blocks takes the samples that a judging requests, and those that confirm its causes. The first round is always completed, as is a
+// round that was begun before a resume; after that, no round begins that would not end within the budget.
 type Blocks struct {
 	*Judging
 	Schedule
-	begun float64 // when the round in progress began, or the last one ended
-	last  float64 // how long the last round took
+	begun    float64 // when the round in progress began, or the last one ended
+	last     float64 // how long the last round took
+	confirms bool    // the sample that Next asked for is a confirming one
 }
 
 // Next implements Sequence.
 func (b *Blocks) Next(elapsed float64) (slot result.Slot, more bool) {
+	if b.confirms = b.confirm(elapsed); b.confirms {
+		return b.confirming.Place(), true
+	}
 	if b.Done() {
 		return slot, false
 	}
@@ -236,6 +240,10 @@ func (b *Blocks) Next(elapsed float64) (slot result.Slot, more bool) {
 
 // Check implements Sequence.
 func (b *Blocks) Check(s *result.Sample, _ float64) bool {
+	if b.confirms {
+		s.Slot = new(b.confirming.Place())
+		return true
+	}
 	s.Slot = new(b.Judging.Next()) // the figure that it must have is that of its cell
 	b.Judging.Check(s)
 	return true
@@ -244,7 +252,7 @@ func (b *Blocks) Check(s *result.Sample, _ float64) bool {
 // Add implements Sequence.
 func (b *Blocks) Add(s result.Sample, elapsed float64) error {
 	err := b.Judging.Add(s)
-	if err == nil && b.Between() && !s.Partial {
+	if err == nil && b.Between() && !s.Partial && !s.Confirms {
 		b.last, b.begun = elapsed-b.begun, elapsed
 	}
 	return err

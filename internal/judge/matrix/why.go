@@ -19,6 +19,13 @@ type reason struct {
 	per         string                         // of a count: the driver with which it grows; "": with the wall time
 	event       bool                           // of the CPU: perhaps only those in user mode are counted
 	answers     string                         // what it would say; "": nobody misses it
+	axes        []string                       // the flags that set it alone, the best first (result.Candidate); none: no flag does
+}
+
+// by returns the row with the flags that set it alone.
+func (r reason) by(axes ...string) reason {
+	r.axes = axes
+	return r
 }
 
 // part is a row of a part of the time, which is in nanoseconds.
@@ -100,31 +107,39 @@ var (
 var reasons = [...]reason{
 	{name: result.WhyWall, label: "wall time", unit: result.WhySeconds, of: func(s *result.Sample) float64 { return s.Seconds }},
 	part(result.WhyRunning, "running", func(a *result.Account) *uint64 { return &a.Running }),
-	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }),
+	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }).by(result.AxisSched, result.AxisNice),
 	part(result.WhyBlocked, "blocked", func(a *result.Account) *uint64 { return &a.Blocked }),
 	part(result.WhyCPU, "CPU time, all threads", func(a *result.Account) *uint64 { return new(a.CPU()) }),
 	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User() }),
 	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
-	part(result.WhyOthersWaiting, "other threads waiting for a CPU", func(a *result.Account) *uint64 { return a.OthersWaiting }),
+	part(result.WhyOthersWaiting, "other threads waiting for a CPU", func(a *result.Account) *uint64 { return a.OthersWaiting }).
+		by(result.AxisSched, result.AxisNice),
 	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults },
 		result.WhyRunning, result.WhyCPU, result.WhyKernel),
 	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
 	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
-	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, ofLack...),
-	{name: "migrations", label: "migrations of threads", unit: result.WhyCount, longest: aMove, of: allMoves, parts: ofMoves},
+	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, ofLack...).
+		by(result.AxisSched, result.AxisNice),
+	{name: "migrations", label: "migrations of threads", unit: result.WhyCount, longest: aMove, of: allMoves, parts: ofMoves, axes: []string{result.AxisCPUs}},
 	{name: "run_queue_seconds", label: "threads waiting for a CPU", unit: result.WhySeconds, of: allQueued},
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, ofQuota...),
 	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds,
 		func(l *result.Looks) *float64 { return l.ThrottledSeconds }, ofQuota...),
-	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() }, ofWork...),
+	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() }, ofWork...).
+		by(result.AxisMempolicy),
 	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() }, ofWork...),
-	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, ofLack...),
+	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, ofLack...).
+		by(result.AxisSched, result.AxisNice),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
 		append(slices.Clone(ofMoves), result.WhyBlocked)...),
-	counter("same_core_moves", "migrations, same core", result.WhyCount, aNearMove, func(c *result.Counters) *uint64 { return c.SameCoreMoves }, ofMoves...),
-	counter("same_llc_moves", "migrations, same LLC", result.WhyCount, aMove, func(c *result.Counters) *uint64 { return c.SameLLCMoves }, ofMoves...),
-	counter("same_node_moves", "migrations, same node", result.WhyCount, aFarMove, func(c *result.Counters) *uint64 { return c.SameNodeMoves }, ofMoves...),
-	counter("cross_node_moves", "migrations, cross node", result.WhyCount, 0, func(c *result.Counters) *uint64 { return c.CrossNodeMoves }, ofMoves...),
+	counter("same_core_moves", "migrations, same core", result.WhyCount, aNearMove, func(c *result.Counters) *uint64 { return c.SameCoreMoves }, ofMoves...).
+		by(result.AxisCPUs),
+	counter("same_llc_moves", "migrations, same LLC", result.WhyCount, aMove, func(c *result.Counters) *uint64 { return c.SameLLCMoves }, ofMoves...).
+		by(result.AxisCPUs),
+	counter("same_node_moves", "migrations, same node", result.WhyCount, aFarMove, func(c *result.Counters) *uint64 { return c.SameNodeMoves }, ofMoves...).
+		by(result.AxisCPUs),
+	counter("cross_node_moves", "migrations, cross node", result.WhyCount, 0, func(c *result.Counters) *uint64 { return c.CrossNodeMoves }, ofMoves...).
+		by(result.AxisCPUs),
 	counter("interrupt_seconds", "interrupts on the CPUs", result.WhySeconds, 0, func(c *result.Counters) *float64 { return c.InterruptSeconds },
 		result.WhyRunning, result.WhyCPU, result.WhyKernel, result.WhyBlocked),
 	counter("counted_mhz", "clock while running", result.WhyMHz, 0, (*result.Counters).MHz, ofWork...),
@@ -163,9 +178,12 @@ func allQueued(s *result.Sample) float64 {
 	return known(s.Quality.Signals.RunQueueSeconds)
 }
 
+// leastSeconds is a difference of times that nobody asks for.
+const leastSeconds = 1e-9
+
 // least is the finest difference that is shown, by unit.
 var least = map[string]float64{
-	result.WhySeconds: 1e-9, result.WhyCount: 0.01, result.WhyMHz: 0.01, result.WhyJoules: 0.01, result.WhyShare: 1e-4,
+	result.WhySeconds: leastSeconds, result.WhyCount: 0.01, result.WhyMHz: 0.01, result.WhyJoules: 0.01, result.WhyShare: 1e-4,
 }
 
 const firstDriver = 8 // in reasons
@@ -311,20 +329,38 @@ func Explain(run *result.Run, all bool) {
 	if run.Matrix == nil {
 		return
 	}
-	compared, whys := 0, map[int]*why{}
+	whys := explain(run, all)
 	for i := range run.Cells {
-		run.Cells[i].Why = nil
+		run.Cells[i].Why = whys[i]
+	}
+	confirm(run)
+}
+
+// comparedCells returns the number of cells that are compared with a baseline.
+func comparedCells(run *result.Run) (n int) {
+	for i := range run.Cells {
 		if run.Against(i) != i {
-			compared++
-			if all || run.Claims(i) != 0 {
-				whys[i] = nil
-			}
+			n++
+		}
+	}
+	return n
+}
+
+// cellAlpha is the error of one cell in a family of all cells.
+func cellAlpha(run *result.Run) float64 { return run.Matrix.Alpha / float64(comparedCells(run)) }
+
+// explain returns where the differences of cells are, by cell.
+func explain(run *result.Run, all bool) map[int]*result.Why {
+	of, whys := map[int]*result.Why{}, map[int]*why{}
+	for i := range run.Cells {
+		if run.Against(i) != i && (all || run.Claims(i) != 0) {
+			whys[i] = nil
 		}
 	}
 	if len(whys) == 0 {
-		return
+		return of
 	}
-	alpha, left := run.Matrix.Alpha/float64(compared), len(whys)
+	compared, left := comparedCells(run), len(whys)
 	var counting counting
 	for block := range accounted(run) {
 		counting.add(block.counters)
@@ -337,7 +373,7 @@ func Explain(run *result.Run, all bool) {
 				continue
 			}
 			if whys[s.cell] == nil {
-				whys[s.cell] = newWhy(alpha, block.had)
+				whys[s.cell] = newWhy(cellAlpha(run), block.had)
 			}
 			if w := whys[s.cell]; w.add(s.figures, base.figures, duplicate.figures, block.lacked) {
 				left--
@@ -349,10 +385,11 @@ func Explain(run *result.Run, all bool) {
 	}
 	for i, w := range whys {
 		if w != nil && (!run.ByTime(i) || w.rounds(1) > 0) {
-			run.Cells[i].Why = w.found(compared, run.Claims(i), run.ByTime(i), counting)
-			run.Cells[i].Why.Asked = all
+			of[i] = w.found(compared, run.Claims(i), run.ByTime(i), counting)
+			of[i].Asked = all
 		}
 	}
+	return of
 }
 
 // ExplainAll explains all cells, as --why asks.
@@ -372,8 +409,8 @@ type accountedSample struct {
 	figures byReason
 }
 
-// accountedBlock is a block in which each sample is valid, and all or none have an account: as for the verdicts, another one is left out
-// completely.
+// accountedBlock is a block in which each sample is valid and, if any sample of the run has an account, has one: as for the verdicts, another
+// block is left out completely.
 type accountedBlock struct {
 	samples  []accountedSample
 	lacked   [len(reasons)]bool // figures that a sample lacks
@@ -394,21 +431,19 @@ func (b *accountedBlock) of(cell int, control bool) *accountedSample {
 func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 	return func(yield func(*accountedBlock) bool) {
 		var block accountedBlock
-		round, number, sound, accounts := 0, 0, true, false
-		for _, s := range run.Samples.Each() {
+		round, number, sound, confirms := 0, 0, true, false
+		accounts := run.Samples.Has(func(s *result.Sample) bool { return s.Account != nil })
+		for s := range inOrder(run) {
 			if s.Slot == nil || s.Partial {
 				continue
 			}
-			if s.Round != round || s.Block != number {
+			if s.Round != round || s.Block != number || s.Confirms != confirms {
 				if sound && !yield(&block) {
 					return
 				}
-				block, round, number, sound = accountedBlock{samples: block.samples[:0]}, s.Round, s.Block, true
+				block, round, number, confirms, sound = accountedBlock{samples: block.samples[:0]}, s.Round, s.Block, s.Confirms, true
 			}
-			if len(block.samples) == 0 {
-				accounts = s.Account != nil
-			}
-			if sound = sound && !invalid(s) && accounts == (s.Account != nil); !sound {
+			if sound = sound && !invalid(s) && (s.Account != nil || !accounts); !sound {
 				continue
 			}
 			of := accountedSample{cell: s.Cell, control: s.Control}
@@ -424,6 +459,30 @@ func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 		}
 		if sound {
 			yield(&block)
+		}
+	}
+}
+
+// inOrder returns the samples of a run in the order in which they were taken, with the confirming ones.
+func inOrder(run *result.Run) iter.Seq[*result.Sample] {
+	return func(yield func(*result.Sample) bool) {
+		next, stop := iter.Pull2(run.Confirming.Each())
+		defer stop()
+		_, confirming, more := next()
+		for _, s := range run.Samples.Each() {
+			for ; more && s.Slot != nil && confirming.Elapsed < s.Elapsed; _, confirming, more = next() {
+				if !yield(confirming) {
+					return
+				}
+			}
+			if !yield(s) {
+				return
+			}
+		}
+		for ; more; _, confirming, more = next() {
+			if !yield(confirming) {
+				return
+			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ type Footer struct {
 // Header returns a copy of the run as it was before its first sample: without what follows from samples.
 func (r *Run) Header() *Run {
 	header := *r
-	header.Samples, header.Units, header.Summary, header.Cells = Samples{}, nil, nil, slices.Clone(r.Cells)
+	header.Samples, header.Confirming, header.Units, header.Summary, header.Cells = Samples{}, Samples{}, nil, nil, slices.Clone(r.Cells)
 	header.Overhead = nil
 	for i := range header.Cells {
 		header.Cells[i].Judged(Cell{})

@@ -37,6 +37,8 @@ type Matrix struct {
 	// cells are sampled.
 	Steps []Step `json:"steps,omitempty"`
 
+	Candidates []Candidate `json:"candidates,omitempty"` // of --why=confirm: those that may be tried
+
 	History [][]int `json:"history,omitempty"` // of bisect: the cells that each cell follows; the baseline and the last cell are the ends
 
 	Enough string `json:"enough,omitempty"`  // see End
@@ -351,11 +353,12 @@ type CPUs struct {
 
 // Slot is a sample's place in a matrix.
 type Slot struct {
-	Cell    int     `json:"cell"`              // index in the run's cells
-	Control bool    `json:"control,omitempty"` // the baseline's duplicate
-	Round   int     `json:"round"`
-	Block   int     `json:"block"`
-	Elapsed float64 `json:"elapsed_seconds"` // of the run at the end of the sample, without the time between a stop and --resume
+	Cell     int     `json:"cell"`               // index in the run's cells; of a confirming sample, the candidates follow them
+	Control  bool    `json:"control,omitempty"`  // the baseline's duplicate
+	Confirms bool    `json:"confirms,omitempty"` // it is of --why=confirm; no verdict follows from it
+	Round    int     `json:"round"`
+	Block    int     `json:"block"`
+	Elapsed  float64 `json:"elapsed_seconds"` // of the run at the end of the sample, without the time between a stop and --resume
 }
 
 // Answer is the result of the work: the same question must have the same answer in every cell, or the work was not

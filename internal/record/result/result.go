@@ -35,8 +35,9 @@ type Run struct {
 	Caches     []Cache           `json:"caches,omitempty"`    // of the run's first CPU, for memory --latency: the smallest first
 	NumaRows   []NumaRow         `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
 	Samples    Samples           `json:"samples"`
-	Units      map[string]string `json:"units,omitempty"`   // in which a program's own figures are judged and shown, by column, as in the first sample
-	Warmups    []Sample          `json:"warmups,omitempty"` // taken first and not summarised
+	Confirming Samples           `json:"confirming,omitzero"` // taken after the others, for --why=confirm; no verdict follows from them
+	Units      map[string]string `json:"units,omitempty"`     // in which a program's own figures are judged and shown, by column, as in the first sample
+	Warmups    []Sample          `json:"warmups,omitempty"`   // taken first and not summarised
 	Summary    *Summary          `json:"summary,omitempty"`
 	Findings   []Finding         `json:"findings"` // what limited the run, in words
 	Warnings   []Warning         `json:"warnings"`

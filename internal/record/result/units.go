@@ -21,8 +21,22 @@ func (r *Run) Take(s Sample) {
 			r.Units[column] = unit
 		}
 	}
-	r.Samples.Append(&s)
+	r.of(&s).Append(&s)
 }
+
+// of returns the samples of the run to which one belongs.
+func (r *Run) of(s *Sample) *Samples {
+	if s.Slot != nil && s.Confirms {
+		return &r.Confirming
+	}
+	return &r.Samples
+}
+
+// Index returns the index that a sample gets when the run takes it: confirming ones are counted by themselves.
+func (r *Run) Index(s *Sample) int { return r.of(s).Len() }
+
+// Taken returns the number of all samples.
+func (r *Run) Taken() int { return r.Samples.Len() + r.Confirming.Len() }
 
 // Printed notes the unit that a program printed after the figure of a column; "": none.
 func (s *Sample) Printed(column, unit string) {

@@ -29,7 +29,8 @@ type Why struct {
 	// ExplainedBy has the names of the drivers that may explain the cause: of a time, at least half of the difference; of a count, more than in
 	// proportion to the wall time, or to the driver that Per names. Instructions and a clock may explain as much of the time as they change in
 	// proportion.
-	ExplainedBy []string `json:"explained_by,omitempty"`
+	ExplainedBy []string   `json:"explained_by,omitempty"`
+	Confirmed   *Confirmed `json:"confirmed,omitempty"` // nil: that was not asked for, or there is no cause
 }
 
 // Missing is a driver that was asked for and not counted.
@@ -115,6 +116,17 @@ func (w *Why) Part(name string) *Part {
 func (w *Why) Split() bool {
 	user, kernel := w.Part(WhyUser), w.Part(WhyKernel)
 	return user != nil && kernel != nil && max(math.Abs(user.Typical), math.Abs(kernel.Typical)) > Tick
+}
+
+// Threads reports whether other threads and processes of the program use more than a little CPU time.
+func (w *Why) Threads() bool {
+	const little = 0.1 // of the wall time
+	cpu, first := w.Part(WhyCPU), w.Part(WhyRunning)
+	if cpu == nil || first == nil {
+		return false
+	}
+	others := cpu.Baseline - first.Baseline
+	return max(others, others+cpu.Typical-first.Typical) > little*w.Wall.Baseline
 }
 
 // half reports whether a part is known to have the direction of the difference, and holds at least half of it.

@@ -40,7 +40,11 @@ func Cause(run *result.Run, cell int) string {
 	}
 	switch p := w.Part(w.Cause); {
 	case p != nil:
-		return fmt.Sprintf("%s %s, of %s%s", p.Label, p.Words(), of, named(w, w.ExplainedBy))
+		text := fmt.Sprintf("%s %s, of %s%s", p.Label, p.Words(), of, named(w, w.ExplainedBy))
+		if w.Confirmed != nil {
+			text += "; " + w.Confirmed.String()
+		}
+		return text
 	case len(w.Along) > 0:
 		return "along with it, " + strings.TrimPrefix(named(w, w.Along), "; ")
 	case !byTime || len(w.Parts) == 0:
@@ -64,9 +68,10 @@ const (
 		"difference is smaller."
 	whyOthers = "Running, waiting and blocked are those of one thread, and add up to the wall time: a program's first thread, of copies that of " +
 		"the one that ends last, and of gorun's own work the busiest thread. Of other threads and processes, only the CPU time is known."
-	whyWaited = "Of these, how long they waited is known up to the time when gorun last looked at each of them."
-	whySteal  = "Blocked includes time that the hypervisor took and, on older kernels, a quota."
-	whyFamily = "The intervals of all parts hold together, with 95%% confidence: %s."
+	whyWaited    = "Of these, how long they waited is known up to the time when gorun last looked at each of them."
+	whySteal     = "Blocked includes time that the hypervisor took and, on older kernels, a quota."
+	whyFamily    = "The intervals of all parts hold together, with 95%% confidence: %s."
+	whyConfirmed = "The share that is taken away is of %s in addition, with an error of 5%% of its own."
 )
 
 // WhyTables show the differences of the cells for which that was asked.
@@ -75,18 +80,18 @@ func WhyTables(run *result.Run) (tables []table.Table) {
 		return nil
 	}
 	names := CellNames(run)
-	last, parts, split, looked := &result.Why{}, false, true, false
+	of, parts, split, looked := &result.Why{}, false, true, false
 	for i, cell := range run.Cells {
 		if cell.Why != nil && cell.Why.Asked {
 			tables = append(tables, whyTable(names[i], names[run.Against(i)], cell.Why))
-			last, parts, split = cell.Why, parts || len(cell.Why.Parts) > 0, split && cell.Why.Split()
+			of, parts, split = cell.Why, parts || len(cell.Why.Parts) > 0, split && cell.Why.Split()
 			looked = looked || cell.Why.Part(result.WhyOthersWaiting) != nil
 		}
 	}
 	if tables == nil {
 		return nil
 	}
-	notes := []string{fmt.Sprintf(whyFamily, units.Things(last.Comparisons, "comparison"))}
+	notes := []string{fmt.Sprintf(whyFamily, units.Things(of.Comparisons, "comparison"))}
 	if parts && !split {
 		notes = append(notes, whyTicks)
 	}
@@ -99,10 +104,11 @@ func WhyTables(run *result.Run) (tables []table.Table) {
 	if parts {
 		notes = append(notes, whySteal)
 	}
-	if missing := missingWords(last); missing != "" {
+	if missing := missingWords(of); missing != "" {
 		notes = append(notes, missing)
 	}
-	tables[len(tables)-1].Notes = notes
+	last := &tables[len(tables)-1]
+	last.Notes = append(last.Notes, notes...)
 	return tables
 }
 
@@ -158,6 +164,10 @@ func whyTable(name, against string, w *result.Why) table.Table {
 	}
 	for _, p := range w.Drivers {
 		row(p)
+	}
+	if c := w.Confirmed; c != nil && c.Share != nil {
+		t.AddRow(table.Text("taken away by "+c.Candidate.String()), table.Text(""), table.Text(units.Digits(100*c.Share.Typical)+"%"), table.Text(c.Interval()))
+		t.Notes = []string{fmt.Sprintf(whyConfirmed, units.Things(c.Rounds, "round"))}
 	}
 	return t
 }

@@ -79,6 +79,7 @@ var definition = experiment.Definition[Cell]{
 		Columns:    columns,
 		View:       &shown,
 	},
+	Candidates: candidates,
 }
 
 // Cell is a command and the setting in which it is started.
@@ -99,4 +100,17 @@ type Cell struct {
 
 	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
 	Server   *server.Server    `json:",omitempty"` // nil: the command uses none
+}
+
+// candidates returns those of a cell. Copies have none: what takes their wait away is fewer copies, which --copies compares.
+func candidates(m experiment.Machine, c Cell, pinned string) (of []experiment.Candidate[Cell]) {
+	if c.Copies {
+		return nil
+	}
+	for _, candidate := range m.Candidates(c.Settings[0], pinned) {
+		changed := c
+		changed.Settings = []placement.Setting{candidate.Do}
+		of = append(of, experiment.Candidate[Cell]{Do: changed, Candidate: candidate.Candidate})
+	}
+	return of
 }
