@@ -145,8 +145,8 @@ func (c *command) plan(m *machine, q request) (p plan, err error) {
 // addCandidates adds what may confirm the causes of differences.
 func (c *command) addCandidates(p *plan) error {
 	if c.x.Candidates == nil || p.schedule.Order != matrix.RandomBlocks {
-		return hint.Usage(hint.With(errors.New("--why=confirm is about the time of started programs, of which these samples have no account"),
-			"gorun ab, gorun exec --placements and gorun matrix exec have one"))
+		return hint.Usage(hint.With(errors.New("--why=confirm is for programs that are started one at a time, and judged as the samples come"),
+			"gorun ab, gorun exec --placements and gorun matrix exec do so"))
 	}
 	run := p.run
 	pinned := map[int]string{}
