@@ -26,7 +26,7 @@ var mayOpen = map[string]string{
 	"internal/kernel/linux/error.go":      "the kernel's",
 	"internal/kernel/linux/exec.go":       "the kernel's; the terminal of this process",
 	"internal/kernel/linux/kernelfile.go": "the kernel's",
-	"internal/kernel/linux/stops.go":      "the kernel's",
+	"internal/kernel/linux/procfile.go":   "the kernel's",
 	"internal/work/live/pilot.go":         "the kernel's",
 	"internal/work/numa/support.go":       "the kernel's",
 	"internal/place/subject/folder.go":    "states that gorun has written, in a folder of the user's own",

@@ -25,6 +25,7 @@ func TestLiveWhy(t *testing.T) {
 	two := buildTwo(t)
 	const loop = "sh -c 'i=0; while [ $i -lt %d ]; do i=$((i+1)); done'"
 	on := func(cpu int, command string) string { return fmt.Sprintf("taskset -c %d %s", cpu, command) }
+	onBoth := func(command string) string { return fmt.Sprintf("taskset -c %d,%d %s", cpus[0], cpus[1], command) }
 	for name, c := range map[string]struct {
 		baseline, cell string
 		hog            bool // on the second CPU
@@ -34,8 +35,8 @@ func TestLiveWhy(t *testing.T) {
 		"user":    {fmt.Sprintf(loop, 2000), fmt.Sprintf(loop, 200_000), false, result.WhyUser, ""},
 		"kernel":  {"dd bs=4k count=1 if=/dev/zero of=/dev/null", "dd bs=512M count=1 if=/dev/zero of=/dev/null", false, result.WhyKernel, "minor_faults"},
 		"blocked": {"sleep 0.001", "sleep 0.05", false, result.WhyBlocked, ""},
-		"joined":  {two + " join 10000000", on(cpus[1], two+" join 10000000"), false, result.WhyOthersWaiting, ""},
-		"helped":  {two + " work 10000000", on(cpus[1], two+" work 10000000"), false, result.WhyWaiting, ""},
+		"joined":  {onBoth(two + " join 30000000"), on(cpus[1], two+" join 30000000"), false, result.WhyOthersWaiting, ""},
+		"helped":  {onBoth(two + " work 30000000"), on(cpus[1], two+" work 30000000"), false, result.WhyWaiting, ""},
 		"waiting": {on(cpus[0], fmt.Sprintf(loop, 50_000)), on(cpus[1], fmt.Sprintf(loop, 50_000)), true, result.WhyWaiting, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,6 +18,8 @@ const (
 	mostSeeking = 20
 	// confirmedTogether is the number of cells that are confirmed in one block: with their candidates, as many as are compared in one.
 	confirmedTogether = stats.BlockCells / 2
+	// aNanosecond is a difference of times that nobody asks for.
+	aNanosecond = 1e-9
 	// confirmingOrder keeps the order of confirming rounds apart from that of the others, which the same seed gives.
 	confirmingOrder = 1 << 62
 )
@@ -49,13 +51,28 @@ type trial struct {
 // seeks reports whether the cause of the cell's difference is not known yet.
 func (t *trial) seeks() bool { return t.candidate < 0 && t.Why == "" }
 
+// takenAwayBy has the flags that take a cause away alone, or what may explain it, by the name of its reason; the best first. To all others, such as page
+// faults and a quota, gorun has no flag.
+var takenAwayBy = map[string][]string{
+	result.WhyWaiting:       {result.AxisSched, result.AxisNice},
+	result.WhyOthersWaiting: {result.AxisSched, result.AxisNice},
+	"involuntary_switches":  {result.AxisSched, result.AxisNice},
+	"cpu_pressure_seconds":  {result.AxisSched, result.AxisNice},
+	"migrations":            {result.AxisCPUs},
+	"same_core_moves":       {result.AxisCPUs},
+	"same_llc_moves":        {result.AxisCPUs},
+	"same_node_moves":       {result.AxisCPUs},
+	"cross_node_moves":      {result.AxisCPUs},
+	"remote_pages":          {result.AxisMempolicy, result.AxisCPUs},
+}
+
 // newTrial returns a trial without rounds of the candidate that takes away the cause of a cell's difference; its Why says why there is none
 // that may be set. alpha is the error of one cell.
 func newTrial(run *result.Run, cell int, w *result.Why, alpha float64) *trial {
 	t := &trial{cell: cell}
 	if t.candidate, t.Why = candidateFor(run, cell, w); t.candidate >= 0 {
 		t.Candidate = &run.Matrix.Candidates[t.candidate]
-		t.share = stats.NewShare(alpha, leastSeconds, t.Candidate.Cell == run.Against(cell))
+		t.share = stats.NewShare(alpha, aNanosecond, t.Candidate.Cell == run.Against(cell))
 	}
 	if t.Why != "" {
 		t.Result = result.ConfirmedUntried
@@ -78,11 +95,7 @@ func candidateFor(run *result.Run, cell int, w *result.Why) (candidate int, why 
 	}
 	candidate, why = -1, noAxis
 	for _, name := range append([]string{w.Cause}, w.ExplainedBy...) {
-		of := slices.IndexFunc(reasons[:], func(r reason) bool { return r.name == name })
-		if of < 0 {
-			continue
-		}
-		for _, axis := range reasons[of].axes {
+		for _, axis := range takenAwayBy[name] {
 			i := slices.IndexFunc(run.Matrix.Candidates, func(c result.Candidate) bool { return c.Cell == slower && c.Axis == axis })
 			switch {
 			case i < 0:

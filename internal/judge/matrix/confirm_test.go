@@ -245,3 +245,32 @@ func TestConfirmGivesUp(t *testing.T) {
 	assert.Equal(t, 5*4, run.Confirming.Len())
 	assert.NotZero(t, run.Claims(1))
 }
+
+// TestConfirmEndsWithTheBudget: no confirming round begins that would not end within the budget.
+func TestConfirmEndsWithTheBudget(t *testing.T) {
+	run := workers(2)
+	run.Matrix.Enough = result.EnoughAnswer
+	taken := fake{spoil: slowed(map[string]float64{"workers=1": 0.04, "candidate 1": 0.02})}.confirmed(t, run, nices(2), 15)
+	is := run.Cells[1].Why.Confirmed
+	assert.Equal(t, []string{result.ConfirmedUnknown, "the run ended before"}, []string{is.Result, is.Why})
+	assert.Positive(t, is.Rounds)
+	last := taken[len(taken)-1].Elapsed
+	assert.LessOrEqual(t, last, 15+1e-9)
+	assert.Greater(t, last, 15-0.5, "a round takes 0.4 s")
+}
+
+// TestConfirmLater: a cell whose difference is claimed after others were confirmed is confirmed too.
+func TestConfirmLater(t *testing.T) {
+	run := workers(3)
+	run.Matrix.Enough, run.Matrix.Precision = result.EnoughPrecision, 0.0001
+	fake{spoil: slowed(map[string]float64{"workers=1": 0.04, "workers=2": 0.002})}.confirmed(t, run, nices(3), 80)
+	first, later := map[int]bool{}, map[int]bool{} // the cells of the first round, and of later ones
+	for _, s := range run.Confirming.Each() {
+		if later[s.Cell] = true; s.Round == 0 {
+			first[s.Cell] = true
+		}
+	}
+	assert.Equal(t, []bool{true, false}, []bool{first[1], first[2]})
+	assert.True(t, later[2])
+	assert.Equal(t, result.ConfirmedCause, run.Cells[1].Why.Confirmed.Result)
+}

@@ -19,13 +19,6 @@ type reason struct {
 	per         string                         // of a count: the driver with which it grows; "": with the wall time
 	event       bool                           // of the CPU: perhaps only those in user mode are counted
 	answers     string                         // what it would say; "": nobody misses it
-	axes        []string                       // the flags that set it alone, the best first (result.Candidate); none: no flag does
-}
-
-// by returns the row with the flags that set it alone.
-func (r reason) by(axes ...string) reason {
-	r.axes = axes
-	return r
 }
 
 // part is a row of a part of the time, which is in nanoseconds.
@@ -107,39 +100,31 @@ var (
 var reasons = [...]reason{
 	{name: result.WhyWall, label: "wall time", unit: result.WhySeconds, of: func(s *result.Sample) float64 { return s.Seconds }},
 	part(result.WhyRunning, "running", func(a *result.Account) *uint64 { return &a.Running }),
-	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }).by(result.AxisSched, result.AxisNice),
+	part(result.WhyWaiting, "waiting for a CPU", func(a *result.Account) *uint64 { return &a.Waiting }),
 	part(result.WhyBlocked, "blocked", func(a *result.Account) *uint64 { return &a.Blocked }),
 	part(result.WhyCPU, "CPU time, all threads", func(a *result.Account) *uint64 { return new(a.CPU()) }),
 	part(result.WhyUser, "in user mode", func(a *result.Account) *uint64 { return a.User() }),
 	part(result.WhyKernel, "in the kernel", func(a *result.Account) *uint64 { return a.Kernel }),
-	part(result.WhyOthersWaiting, "other threads waiting for a CPU", func(a *result.Account) *uint64 { return a.OthersWaiting }).
-		by(result.AxisSched, result.AxisNice),
+	part(result.WhyOthersWaiting, "other threads waiting for a CPU", func(a *result.Account) *uint64 { return a.OthersWaiting }),
 	counted("minor_faults", "page faults, minor", aFault, func(sig *result.Signals) *uint64 { return sig.MinorFaults },
 		result.WhyRunning, result.WhyCPU, result.WhyKernel),
 	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
 	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
-	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, ofLack...).
-		by(result.AxisSched, result.AxisNice),
-	{name: "migrations", label: "migrations of threads", unit: result.WhyCount, longest: aMove, of: allMoves, parts: ofMoves, axes: []string{result.AxisCPUs}},
+	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, ofLack...),
+	{name: "migrations", label: "migrations of threads", unit: result.WhyCount, longest: aMove, of: allMoves, parts: ofMoves},
 	{name: "run_queue_seconds", label: "threads waiting for a CPU", unit: result.WhySeconds, of: allQueued},
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, ofQuota...),
 	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds,
 		func(l *result.Looks) *float64 { return l.ThrottledSeconds }, ofQuota...),
-	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() }, ofWork...).
-		by(result.AxisMempolicy),
+	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() }, ofWork...),
 	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() }, ofWork...),
-	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, ofLack...).
-		by(result.AxisSched, result.AxisNice),
+	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, ofLack...),
 	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
 		append(slices.Clone(ofMoves), result.WhyBlocked)...),
-	counter("same_core_moves", "migrations, same core", result.WhyCount, aNearMove, func(c *result.Counters) *uint64 { return c.SameCoreMoves }, ofMoves...).
-		by(result.AxisCPUs),
-	counter("same_llc_moves", "migrations, same LLC", result.WhyCount, aMove, func(c *result.Counters) *uint64 { return c.SameLLCMoves }, ofMoves...).
-		by(result.AxisCPUs),
-	counter("same_node_moves", "migrations, same node", result.WhyCount, aFarMove, func(c *result.Counters) *uint64 { return c.SameNodeMoves }, ofMoves...).
-		by(result.AxisCPUs),
-	counter("cross_node_moves", "migrations, cross node", result.WhyCount, 0, func(c *result.Counters) *uint64 { return c.CrossNodeMoves }, ofMoves...).
-		by(result.AxisCPUs),
+	counter("same_core_moves", "migrations, same core", result.WhyCount, aNearMove, func(c *result.Counters) *uint64 { return c.SameCoreMoves }, ofMoves...),
+	counter("same_llc_moves", "migrations, same LLC", result.WhyCount, aMove, func(c *result.Counters) *uint64 { return c.SameLLCMoves }, ofMoves...),
+	counter("same_node_moves", "migrations, same node", result.WhyCount, aFarMove, func(c *result.Counters) *uint64 { return c.SameNodeMoves }, ofMoves...),
+	counter("cross_node_moves", "migrations, cross node", result.WhyCount, 0, func(c *result.Counters) *uint64 { return c.CrossNodeMoves }, ofMoves...),
 	counter("interrupt_seconds", "interrupts on the CPUs", result.WhySeconds, 0, func(c *result.Counters) *float64 { return c.InterruptSeconds },
 		result.WhyRunning, result.WhyCPU, result.WhyKernel, result.WhyBlocked),
 	counter("counted_mhz", "clock while running", result.WhyMHz, 0, (*result.Counters).MHz, ofWork...),
@@ -278,16 +263,18 @@ type counting struct {
 	lacks    map[string]string // by the figure that some sample lacks, the latest reason
 }
 
-func (c *counting) add(of []*result.Counters) {
-	for _, s := range of {
-		c.asked, c.userOnly = true, c.userOnly || s.UserOnly
-		for _, l := range s.Lacks {
-			for _, figure := range l.Of {
-				if c.lacks == nil {
-					c.lacks = map[string]string{}
-				}
-				c.lacks[figure] = l.Why
+// add adds those of a sample, if it has some.
+func (c *counting) add(of *result.Counters) {
+	if of == nil {
+		return
+	}
+	c.asked, c.userOnly = true, c.userOnly || of.UserOnly
+	for _, l := range of.Lacks {
+		for _, figure := range l.Of {
+			if c.lacks == nil {
+				c.lacks = map[string]string{}
 			}
+			c.lacks[figure] = l.Why
 		}
 	}
 }
@@ -362,8 +349,7 @@ func explain(run *result.Run, all bool) map[int]*result.Why {
 	}
 	compared, left := comparedCells(run), len(whys)
 	var counting counting
-	for block := range accounted(run) {
-		counting.add(block.counters)
+	for block := range accounted(run, &counting) {
 		for _, s := range block.samples {
 			if _, asked := whys[s.cell]; !asked || s.control {
 				continue
@@ -412,10 +398,9 @@ type accountedSample struct {
 // accountedBlock is a block in which each sample is valid and, if any sample of the run has an account, has one: as for the verdicts, another
 // block is left out completely.
 type accountedBlock struct {
-	samples  []accountedSample
-	lacked   [len(reasons)]bool // figures that a sample lacks
-	had      [len(reasons)]bool // figures that a sample has
-	counters []*result.Counters // of the samples that have them
+	samples []accountedSample
+	lacked  [len(reasons)]bool // figures that a sample lacks
+	had     [len(reasons)]bool // figures that a sample has
 }
 
 func (b *accountedBlock) of(cell int, control bool) *accountedSample {
@@ -427,8 +412,8 @@ func (b *accountedBlock) of(cell int, control bool) *accountedSample {
 	return nil
 }
 
-// accounted returns the blocks of a run. A block lasts until the next one.
-func accounted(run *result.Run) iter.Seq[*accountedBlock] {
+// accounted returns the blocks of a run, and notes how their samples were counted. A block lasts until the next one.
+func accounted(run *result.Run, counting *counting) iter.Seq[*accountedBlock] {
 	return func(yield func(*accountedBlock) bool) {
 		var block accountedBlock
 		round, number, sound, confirms := 0, 0, true, false
@@ -452,9 +437,7 @@ func accounted(run *result.Run) iter.Seq[*accountedBlock] {
 				unknown := math.IsNaN(of.figures[i])
 				block.lacked[i], block.had[i] = block.lacked[i] || unknown, block.had[i] || !unknown
 			}
-			if s.Counters != nil {
-				block.counters = append(block.counters, s.Counters)
-			}
+			counting.add(s.Counters)
 			block.samples = append(block.samples, of)
 		}
 		if sound {

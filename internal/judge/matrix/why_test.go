@@ -165,12 +165,16 @@ func TestWhyOfMultiplexedEvents(t *testing.T) {
 			s.Counters.Instructions = nil
 			s.Counters.Lacking("instructions", errors.New("counted for 40% of the time only"))
 		}
+		if s.Round > 3 {
+			s.Counters.TLBMisses = new(uint64(1e3))
+		}
 	}}.play(t, run, 60)
 	matrix.Explain(run, true)
 	why := run.Cells[1].Why
 	missing := why.Missing[slices.IndexFunc(why.Missing, func(m result.Missing) bool { return m.Label == "instructions" })]
 	assert.Equal(t, why.Rounds/2, missing.Rounds)
 	assert.Equal(t, "counted for 40% of the time only", missing.Why)
+	assert.Nil(t, why.Part("tlb_misses"), "the first block decides what is judged")
 	assert.Zero(t, why.Part("instructions").Typical)
 	assert.NotNil(t, why.Part("instructions").Lo)
 }
@@ -310,6 +314,20 @@ func TestWhyLeavesOutBlocks(t *testing.T) {
 	}}.play(t, run, 20)
 	matrix.Explain(run, true)
 	assert.Equal(t, run.Cells[1].Verdict.Rounds/2, run.Cells[1].Why.Rounds)
+}
+
+// Where no sample has an account, --why says so.
+func TestWhyWithoutAccounts(t *testing.T) {
+	run := workers(2)
+	fake{}.play(t, run, 20)
+	matrix.ExplainAll(run)
+	assert.Nil(t, run.Cells[1].Why)
+	require.Len(t, run.Warnings, 1)
+	assert.Equal(t, "no-account", run.Warnings[0].Code)
+	fake{spoil: accounted(1, "workers=1", "user", 0.04)}.play(t, run, 20)
+	run.Warnings = nil
+	matrix.ExplainAll(run)
+	assert.Empty(t, run.Warnings)
 }
 
 // A run may have ended within a block, also before the baseline's duplicate.

@@ -48,9 +48,15 @@ func Stopped(pid int) bool {
 	return err == nil && ok && state == 'T'
 }
 
-// LastCPU returns the CPU on which a thread of a process runs, or ran last (field 39 of proc_pid_stat(5)).
-func LastCPU(pid, tid int) (cpu int, err error) {
-	text, err := ReadProc(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+// threadDir returns the directory of a thread that may be looked at often: /proc/TID (proc(5)), which is not listed, and not
+// /proc/PID/task/TID. What was looked up in the latter is removed by the thread when it ends and by whoever reaps its process. If both do so at
+// the same time, the second one waits for the first in a loop (d_invalidate in fs/dcache.c): 30 ms of CPU time at each end of a
+// process, on a busy machine.
+func threadDir(tid int) string { return fmt.Sprintf("/proc/%d", tid) }
+
+// LastCPU returns the CPU on which a thread runs, or ran last (field 39 of proc_pid_stat(5)).
+func LastCPU(tid int) (cpu int, err error) {
+	text, err := ReadProc(threadDir(tid) + "/stat")
 	if err != nil {
 		return 0, err
 	}
@@ -63,14 +69,13 @@ func LastCPU(pid, tid int) (cpu int, err error) {
 
 // childrenOf returns the TIDs of a process's threads, also if the error is fs.ErrNotExist since the kernel does not list children, and the PIDs of its children (proc_tid_children(5)).
 func childrenOf(pid int) (tids, pids []int, err error) {
-	tasks := fmt.Sprintf("/proc/%d/task", pid)
-	threads, err := os.ReadDir(tasks)
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return nil, nil, err
 	}
 	tids = numbered(threads)
 	for i, tid := range tids {
-		text, err := ReadProc(fmt.Sprintf("%s/%d/children", tasks, tid))
+		text, err := ReadProc(fmt.Sprintf("%s/task/%d/children", threadDir(tid), tid))
 		if i == 0 && errors.Is(err, fs.ErrNotExist) { // another thread may have ended since
 			return tids, nil, err
 		}

@@ -42,12 +42,9 @@ func parseTurns(text string) (t Turns, err error) {
 	return Turns{float64(ran) / 1e9, float64(waited) / 1e9, count}, errors.Join(ranErr, waitedErr, countErr)
 }
 
-// TurnsFile returns the name of the file schedstat of a thread of a process.
-func TurnsFile(pid, tid int) string { return fmt.Sprintf("proc/%d/task/%d/schedstat", pid, tid) }
-
-// ThreadTurns returns the turns of a thread of a process of this machine.
-func ThreadTurns(pid, tid int) (Turns, error) {
-	text, err := ReadProc("/" + TurnsFile(pid, tid))
+// ThreadTurns returns the turns of a thread of this machine.
+func ThreadTurns(tid int) (Turns, error) {
+	text, err := ReadProc(threadDir(tid) + "/schedstat")
 	if err != nil {
 		return Turns{}, err
 	}

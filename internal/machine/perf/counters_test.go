@@ -3,9 +3,11 @@ package perf
 import (
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,14 +40,41 @@ func countOf(t *testing.T, on func(pmu int) int, a, b, n, generations int, group
 	defer func() { assert.NoError(t, linux.SetAffinity(0, allowed)) }()
 	c := openCounters(groups, on)
 	defer func() { assert.NoError(t, c.Close()) }()
-	if len(c.figures[0].fds) == 0 {
-		assert.Contains(t, c.Read().Lacks[0].Why, "needs sysctl kernel.perf_event_paranoid=2")
-		t.Skip("needs perf_event_paranoid of 2 or less")
-	}
+	skipUncounted(t, c)
 	require.NoError(t, alternate(100, a, b), "what this thread does is not counted")
 	cmd := moverCommand(a, b, n, generations)
 	require.NoError(t, cmd.Run())
 	return c.Read(), cmd
+}
+
+// skipUncounted skips a test where the kernel or a filter of system calls allows no events.
+func skipUncounted(t *testing.T, c *Counters) {
+	t.Helper()
+	if len(c.figures[0].fds) > 0 {
+		return
+	}
+	why := c.Read().Lacks[0].Why
+	require.Contains(t, why, "needs sysctl kernel.perf_event_paranoid=2")
+	if !strings.Contains(why, "seccomp") {
+		require.NotContains(t, why, "(perf_event_paranoid is 2)", "an ordinary user may count in user mode")
+	}
+	t.Skip("needs perf_event_paranoid of 2 or less")
+}
+
+// The events of a group begin with the first one.
+func TestCountersAreAGroup(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c := openCounters([]group{kernelEvents(0)}, anyCPU)
+	defer func() { assert.NoError(t, c.Close()) }()
+	skipUncounted(t, c)
+	require.NoError(t, unix.IoctlSetInt(c.figures[0].fds[0], unix.PERF_EVENT_IOC_ENABLE, 0))
+	tests.Pause(time.Millisecond) // this thread is switched out and in
+	for _, f := range c.figures {
+		counted, err := readTally(f.fds[0])
+		require.NoError(t, err)
+		assert.Positive(t, counted.enabled, f.name)
+	}
 }
 
 // A group counts a program and its descendants from the execve(2) on, each event for the same time.
@@ -93,6 +122,15 @@ func TestCountersWithoutPrivilege(t *testing.T) {
 	got, _ := countOf(t, anyCPU, a, b, 10, 0, kernelEvents(0))
 	assert.True(t, got.UserOnly)
 	assert.Positive(t, *got.Instructions, "page faults in user mode")
+	if tests.Runs("pmu") {
+		c := OpenCounters()
+		require.NoError(t, exec.Command("/bin/true").Run())
+		got := c.Read()
+		require.NoError(t, c.Close())
+		require.NotNil(t, got.Instructions, "%v", got.Lacks)
+		assert.True(t, got.UserOnly)
+		assert.Nil(t, got.MHz(), "the time in the kernel is not that of these cycles")
+	}
 }
 
 // Each event of this machine is counted, or has a reason.

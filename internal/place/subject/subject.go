@@ -358,7 +358,7 @@ type Turns struct {
 func (p *Subject) Turns(migrations bool) (sum Turns, known bool) {
 	root, moves := sysfs.This(), 0.0
 	err := p.threads(func(of *process, tid int) error {
-		t, err := linux.ReadTurns(root, linux.TurnsFile(of.pid, tid))
+		t, err := linux.ReadTurns(root, fmt.Sprintf("proc/%d/task/%d/schedstat", of.pid, tid))
 		if err != nil {
 			return err
 		}

@@ -134,6 +134,11 @@ func (w *Why) half(p *Part) bool {
 	return p != nil && p.Clear(w.Wall.Typical) && math.Abs(p.Typical) >= math.Abs(w.Wall.Typical)/2
 }
 
+// perhaps reports whether a part seems to hold half of the difference, and may as well be 0.
+func (w *Why) perhaps(p *Part) bool {
+	return p != nil && !p.Clear(w.Wall.Typical) && p.Typical*w.Wall.Typical > 0 && math.Abs(p.Typical) >= math.Abs(w.Wall.Typical)/2
+}
+
 // Conclude sets the gap and, if a difference in this direction is claimed, the cause and what may explain it. byTime: the claim is about the
 // wall time.
 func (w *Why) Conclude(claims float64, byTime bool) {
@@ -168,6 +173,8 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 		return
 	case most.Name == WhyBlocked && w.half(waiting) && w.beyond(waiting, &w.Wall): // while they wait for a CPU
 		most = waiting
+	case most.Name == WhyBlocked && (w.perhaps(waiting) || w.perhaps(cpu)):
+		return
 	case most.Name != WhyRunning && most.Name != WhyCPU || !w.Split():
 	case w.half(user) && (!w.half(kernel) || math.Abs(user.Typical) > math.Abs(kernel.Typical)):
 		most = user

@@ -31,9 +31,8 @@ func openEnergy(root fs.FS) (e energy) {
 		return energy{lack: err}
 	}
 	for _, entry := range entries {
-		name, isZone := strings.CutPrefix(entry.Name(), "intel-rapl:") // also of AMD
 		of, err := sysfs.ReadString(root, path.Join(zones, entry.Name(), "name"))
-		if !isZone || strings.Contains(name, ":") || err != nil || !strings.HasPrefix(of, "package-") {
+		if !strings.HasPrefix(entry.Name(), "intel-rapl:") || err != nil || !strings.HasPrefix(of, "package-") { // also of AMD
 			continue // a part of a package, or of the whole machine
 		}
 		m := meter{file: path.Join(zones, entry.Name(), "energy_uj")}

@@ -16,7 +16,8 @@ import (
 
 // The supervisor looks at the command's processes every lookEvery. If the request says so, it also looks at each of their threads: then it
 // looks more often at first, since most of what a thread did is only known while it lives. The first look is after firstLook, and each
-// further one when the command has lived a tenth longer. Looks take at most this share of a CPU.
+// further one when the command has lived a tenth longer. Looks take at most this share of a CPU; twice that if there are several threads, which
+// have more than a CPU, and of which more is unknown.
 const (
 	lookEvery    = 100 * time.Millisecond
 	firstLook    = time.Millisecond
@@ -159,7 +160,7 @@ func (l *looks) lookAt(pid int, tids []int) {
 		if slices.Contains(l.firsts, tid) {
 			continue
 		}
-		if turns, err := linux.ThreadTurns(pid, tid); err == nil && turns.Count > 0 {
+		if turns, err := linux.ThreadTurns(tid); err == nil && turns.Count > 0 {
 			l.others.saw(tid, turns)
 		}
 	}
@@ -169,6 +170,9 @@ func (l *looks) lookAt(pid int, tids []int) {
 func (l *looks) next(now time.Time, took time.Duration) time.Duration {
 	if l.others == nil {
 		return max(lookEvery, stopsShare*took)
+	}
+	if len(l.others.last) > 0 {
+		took /= 2
 	}
 	return max(min(max(firstLook, now.Sub(l.begun)/10), lookEvery), threadsShare*took)
 }

@@ -62,6 +62,8 @@ func TestIntervals(t *testing.T) {
 		assert.Equal(t, c.stops, stops.next(now, c.took), "%v", c)
 		assert.Equal(t, c.threads, threads.next(now, c.took), "%v", c)
 	}
+	threads.others.last = map[int]linux.Turns{7: {}}
+	assert.Equal(t, 100*time.Millisecond, threads.next(stops.begun.Add(time.Millisecond), 2*time.Millisecond), "of several threads, more is seen")
 }
 
 // TestLooksAtOthers: that processes of a command wait for each other is only known if somebody looks.

@@ -55,7 +55,7 @@ func (p *pages) look(processes []looked) {
 func (l looked) nodes(of []int) (here, there uint64) {
 	local := map[int]bool{}
 	for _, tid := range l.tids {
-		if cpu, err := linux.LastCPU(l.pid, tid); err == nil && cpu < len(of) {
+		if cpu, err := linux.LastCPU(tid); err == nil && cpu < len(of) {
 			local[of[cpu]] = true
 		}
 	}

@@ -56,7 +56,7 @@ type Group struct {
 	// Counters: events of the CPU are counted, of a member without a gate and of its descendants.
 	Counters bool
 
-	// Looks: each thread is looked at while it runs, which costs up to 1% of a CPU.
+	// Looks: each thread is looked at while it runs, which costs up to 2% of a CPU.
 	Looks bool
 
 	// Padding is the number of bytes by which the environment of each member is made longer, in PaddingVariable; 0: none. It moves the
