@@ -1,7 +1,7 @@
 /*
  * Commands whose best placement is known by construction, for `make exec-test` and the laboratory:
  *
- *   program share|apart|handover|together|spin|memory COUNT
+ *   program share|apart|handover|together|spin|memory|remote COUNT
  *
  * share     two threads count in one word: every addition fetches the cache line from the other CPU, unless they share one
  * apart     two threads count, each in a line of its own: they need two CPUs
@@ -10,6 +10,7 @@
  *           are all as near, does not do by itself
  * spin      one thread multiplies: any CPU is as good
  * memory    one thread walks over 64 MiB: any CPU is as good, where there is one node
+ * remote    one thread walks over 32 MiB, and multiplies for longer while they are on another node, as together does
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* getcpu */
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LINE 128 /* bytes: adjacent lines are fetched in pairs */
@@ -114,6 +116,30 @@ static void *memory(void *arg)
 	return NULL;
 }
 
+static void *remote(void *arg)
+{
+	enum { WORDS = 4 << 20, CHUNK = 1000, FAR = 5, NODE_OF_ADDRESS = 3 /* MPOL_F_NODE | MPOL_F_ADDR */ };
+	unsigned long *words = malloc(WORDS * sizeof *words), x = 1;
+
+	(void)arg;
+	if (!words)
+		err(1, "malloc");
+	for (unsigned long i = 0; i < WORDS; i++)
+		words[i] = i;
+	for (unsigned long i = 0; i < count; i++) {
+		unsigned long *word = &words[i * 4096 % WORDS];
+		unsigned node;
+		int at;
+
+		if (getcpu(NULL, &node) || syscall(SYS_get_mempolicy, &at, NULL, 0, word, NODE_OF_ADDRESS))
+			err(1, "node");
+		x = multiply(x + *word, (unsigned)at == node ? CHUNK : FAR * CHUNK);
+	}
+	atomic_store(&counters[0].word, x);
+	free(words);
+	return NULL;
+}
+
 static const struct {
 	const char *name;
 	int threads;
@@ -121,6 +147,7 @@ static const struct {
 } works[] = {
 	{ "share", 2, share },	 { "apart", 2, apart },	  { "handover", 2, handover },
 	{ "spin", 1, spin },	 { "memory", 1, memory }, { "together", 2, together },
+	{ "remote", 1, remote },
 };
 
 int main(int argc, char **argv)

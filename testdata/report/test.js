@@ -180,6 +180,16 @@ const tables = {
 			close(row.greatest, of.at(-1), row.cell);
 		}
 	},
+	parts(run, rows) {
+		const cells = run.footer?.cells ?? run.cells;
+		for (const row of rows) {
+			const of = run.samples.filter((s) => good(s) && s.account && row.cell === named(cells[s.cell].name));
+			assert.equal(row.samples, of.length, row.cell);
+			for (const [head, part] of Object.entries({running: "running", "waiting for a CPU": "waiting", blocked: "blocked"})) {
+				close(row[head], median(of.map((s) => s.account[part] / 1e9)), `${head} of ${row.cell}`);
+			}
+		}
+	},
 	curves(run, rows) {
 		for (const row of rows) {
 			const of = run.samples.filter((s) => s.values.op === row.operation && s.values.cpus === row.CPUs && good(s) &&
