@@ -111,6 +111,23 @@ func candidateFor(run *result.Run, cell int, w *result.Why) (candidate int, why 
 	return candidate, why
 }
 
+// perhapsCandidate reports whether there is no candidate for the cause of a cell's difference, and perhaps one for what may explain the cause, of
+// which nothing is known yet.
+func perhapsCandidate(run *result.Run, cell int, w *result.Why) bool {
+	if i, _ := candidateFor(run, cell, w); i >= 0 {
+		return false
+	}
+	return slices.ContainsFunc(w.Drivers, func(p result.Part) bool {
+		if p.Lo != nil || p.Hi != nil || !slices.Contains(p.Of, w.Cause) {
+			return false
+		}
+		perhaps := *w
+		perhaps.ExplainedBy = []string{p.Name}
+		i, _ := candidateFor(run, cell, &perhaps)
+		return i >= 0
+	})
+}
+
 // add adds a block, unless a sample that the trial needs is missing or invalid, or it has no candidate.
 func (t *trial) add(run *result.Run, block []result.Sample) {
 	seconds := func(cell int, control bool) (of float64, known bool) {
@@ -163,7 +180,7 @@ func (c *Confirming) find() {
 	}
 	whys := explain(c.run, false)
 	for i, t := range c.tried {
-		if w := whys[t.cell]; t.seeks() && w != nil && w.Cause != "" {
+		if w := whys[t.cell]; t.seeks() && w != nil && w.Cause != "" && !(t.sought < mostSeeking && perhapsCandidate(c.run, t.cell, w)) {
 			c.tried[i] = newTrial(c.run, t.cell, w, cellAlpha(c.run))
 		} else if w == nil {
 			t.sought = mostSeeking // its samples have no account

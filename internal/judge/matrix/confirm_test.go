@@ -274,3 +274,23 @@ func TestConfirmLater(t *testing.T) {
 	assert.True(t, later[2])
 	assert.Equal(t, result.ConfirmedCause, run.Cells[1].Why.Confirmed.Result)
 }
+
+// TestConfirmSeeksWhatExplains: a part may be known to be the cause before what explains it is. Then rounds without a candidate come first too.
+func TestConfirmSeeksWhatExplains(t *testing.T) {
+	run := workers(2)
+	run.Matrix.Enough = result.EnoughAnswer
+	account := accounted(1, "workers=1", "user", 0.2)
+	taken := fake{spoil: func(s *result.Sample, of string) {
+		account(s, of)
+		moves := uint64(0)
+		if of == "workers=1" {
+			moves = 5000
+		}
+		s.Quality.Signals.Migrations = &moves
+	}}.confirmed(t, run, []result.Candidate{{Cell: 1, Axis: result.AxisCPUs, Value: "3"}}, 0)
+	tried := slices.IndexFunc(taken, func(s result.Sample) bool { return s.Cell == len(run.Cells) })
+	require.Positive(t, tried)
+	assert.True(t, taken[tried].Confirms)
+	assert.Positive(t, taken[tried].Round, "some rounds have no candidate")
+	assert.Equal(t, result.AxisCPUs, run.Cells[1].Why.Confirmed.Candidate.Axis)
+}
