@@ -73,7 +73,7 @@ func TestLooksAtOthers(t *testing.T) {
 	const loop = "(i=0; while [ $i -lt %[1]d ]; do i=$((i+1)); done) &"
 	turns := 1000
 	tests.Await(t, "look at two processes on one CPU", func() bool {
-		turns *= 10
+		turns *= 3
 		c := command(sh(fmt.Sprintf(loop+loop+"wait", turns))...).on(cpuset.Of(allowed.First()))
 		o, err := run(t, c)
 		require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestLooksAtQuotas(t *testing.T) {
 	group := cgrouptest.Limited(t, "cpu", 10_000)
 	turns := 1000
 	tests.Await(t, "command that the quota stops", func() bool {
-		turns *= 10
+		turns *= 3
 		c := command(sh(fmt.Sprintf(`echo $$ >"$0"; i=0; while [ $i -lt %d ]; do i=$((i+1)); done`, turns), group+"/cgroup.procs")...)
 		c.Looks = true
 		o, err := run(t, c)
