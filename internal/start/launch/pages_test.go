@@ -47,7 +47,7 @@ func looksAtHolder(t *testing.T, s placement.Setting) (of result.Memory) {
 			return false
 		}
 		of = *o.Looks.Memory
-		return of.Anonymous >= touched
+		return of.Anonymous >= touched && (nodesOfCPUs() == nil || of.Resident >= touched) // two files are read one after the other
 	})
 	return of
 }
@@ -73,7 +73,6 @@ func TestLooksAtNodes(t *testing.T) {
 	cpu := allowed.First()
 	for _, node := range []int{nodes[cpu], 1 - nodes[cpu]} {
 		of := looksAtHolder(t, placement.Setting{CPUs: cpuset.Of(cpu), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(node)})
-		assert.GreaterOrEqual(t, of.Resident, of.Anonymous)
 		if node == nodes[cpu] {
 			assert.Less(t, of.OtherNodes, uint64(touched/2), "only pages of files can be on another one")
 		} else {
