@@ -36,7 +36,7 @@ func agrees(what string, recorded, follows any) error {
 // words them otherwise, or knows more reasons, must be able to read older journals.
 var again = []string{"words", "reason", "why"}
 
-// differs compares two values as JSON has them, but for what is said again.
+// differs compares two values as JSON has them, without the keys of again.
 func differs(what string, recorded, follows any) error {
 	switch x := recorded.(type) {
 	case map[string]any:

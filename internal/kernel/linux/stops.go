@@ -49,9 +49,9 @@ func Stopped(pid int) bool {
 }
 
 // threadDir returns the directory of a thread that may be looked at often: /proc/TID (proc(5)), which is not listed, and not
-// /proc/PID/task/TID. What was looked up in the latter is removed by the thread when it ends and by whoever reaps its process. If both do so at
-// the same time, the second one waits for the first in a loop (d_invalidate in fs/dcache.c): 30 ms of CPU time at each end of a
-// process, on a busy machine.
+// /proc/PID/task/TID. The kernel drops what was looked up there twice: when the thread ends, and when its process is reaped. If both happen at the
+// same time, the second one waits for the first in a loop (d_invalidate in fs/dcache.c): 30 ms of CPU time at each end of a process, on a
+// busy machine.
 func threadDir(tid int) string { return fmt.Sprintf("/proc/%d", tid) }
 
 // LastCPU returns the CPU on which a thread runs, or ran last (field 39 of proc_pid_stat(5)).

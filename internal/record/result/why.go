@@ -78,8 +78,8 @@ const (
 	WhyOthersWaiting = "others_waiting"
 )
 
-// Claims returns the direction of the difference that the verdict on a cell claims: 1 if it takes longer or is worse than its baseline, or, of
-// a step to more copies, than so many fewer; −1 if it takes less time or is better; 0: none is claimed.
+// Claims returns the direction of the difference that the verdict on a cell claims: 1 if it takes longer or is worse than its baseline, −1 if it
+// takes less time or is better, 0 if no difference is claimed. More copies that do not do more in the same time take longer.
 func (r *Run) Claims(cell int) float64 {
 	v := r.Cells[cell].Verdict
 	grows := func(s Step) bool { return s.Cell == cell && s.Work > 1 }

@@ -50,7 +50,7 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// What was not counted is said once for each reason, with what it would have answered and, if it was counted in some rounds, in how many not.
+// Figures that lack for the same reason stand together. Each has what it would have answered, and in how many rounds it lacks if not in all.
 func TestMissingWords(t *testing.T) {
 	assert.Empty(t, missingWords(&result.Why{}))
 	assert.Equal(t, "Not counted: cycles (how fast), TLB misses (how far) in 3 of 9 rounds: no counter. Not counted: energy (how much): only root may.",
