@@ -33,13 +33,13 @@ func hold(duration string) error {
 }
 
 // looksAtHolder returns what was seen of the memory of a command that holds some, when the look has come late enough.
-func looksAtHolder(t *testing.T, s placement.Setting) (of result.Memory) {
+func looksAtHolder(t *testing.T) (of result.Memory) {
 	t.Helper()
 	d := 25 * time.Millisecond
 	tests.Await(t, "look at the memory of a command", func() bool {
 		d *= 2
 		c := command(os.Args[0], asHolder, d.String())
-		c.Members[0].Setting, c.Looks = s, true
+		c.Looks = true
 		o, err := run(t, c)
 		require.NoError(t, err)
 		require.Zero(t, o.ExitCode, "%s", o.Stderr)
@@ -47,7 +47,7 @@ func looksAtHolder(t *testing.T, s placement.Setting) (of result.Memory) {
 			return false
 		}
 		of = *o.Looks.Memory
-		return of.Anonymous >= touched && (nodesOfCPUs() == nil || of.Resident >= touched) // two files are read one after the other
+		return of.Anonymous >= touched
 	})
 	return of
 }
@@ -56,7 +56,7 @@ func TestLooksAtMemory(t *testing.T) {
 	if _, err := os.Stat("/proc/self/smaps_rollup"); err != nil {
 		t.Skipf("needs Linux 4.14: %v", err)
 	}
-	of := looksAtHolder(t, placement.Setting{})
+	of := looksAtHolder(t)
 	assert.LessOrEqual(t, of.Huge, of.Anonymous)
 	assert.Less(t, of.Anonymous, uint64(4*touched))
 	assert.Equal(t, nodesOfCPUs() != nil, of.Resident > 0, "on a machine with one node, no page can be on another")
@@ -66,19 +66,36 @@ func TestLooksAtMemory(t *testing.T) {
 func TestLooksAtNodes(t *testing.T) {
 	nodes := nodesOfCPUs()
 	if nodes == nil {
-		t.Skip("needs two nodes")
+		t.Skip("needs two nodes: make vm")
 	}
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	cpu := allowed.First()
-	for _, node := range []int{nodes[cpu], 1 - nodes[cpu]} {
-		of := looksAtHolder(t, placement.Setting{CPUs: cpuset.Of(cpu), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(node)})
-		if node == nodes[cpu] {
-			assert.Less(t, of.OtherNodes, uint64(touched/2), "only pages of files can be on another one")
-		} else {
-			assert.GreaterOrEqual(t, of.OtherNodes, uint64(touched))
+	require.NoError(t, placement.OnThread(func() error {
+		if err := linux.SetAffinity(0, cpuset.Of(cpu)); err != nil {
+			return err
 		}
-	}
+		own := []looked{{os.Getpid(), []int{linux.Gettid()}}}
+		for _, node := range []int{nodes[cpu], 1 - nodes[cpu]} {
+			var before, after pages
+			before.look(own)
+			memory, err := linux.NewArea(linux.AreaOptions{Bytes: touched, Node: node})
+			if err != nil {
+				return err
+			}
+			if err := memory.Touch(); err != nil {
+				return err
+			}
+			after.look(own)
+			far := int64(after.last.OtherNodes) - int64(before.last.OtherNodes)
+			assert.GreaterOrEqual(t, after.last.Resident, uint64(touched))
+			assert.InDelta(t, map[bool]int64{true: 0, false: touched}[node == nodes[cpu]], far, touched/2, "node %d", node)
+			if err := memory.Free(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // TestNodesOfAProcess: what is near depends on the CPUs on which the threads ran.
