@@ -16,6 +16,7 @@ type reason struct {
 	of          func(s *result.Sample) float64 // NaN: not known
 	parts       []string                       // of a driver: those that it may explain
 	longest     float64                        // seconds that one event of a count can take; 0: no limit is known
+	blocks      float64                        // seconds that one can block a thread; 0: as long as it takes
 	per         string                         // of a count: the driver with which it grows; "": with the wall time
 	event       bool                           // of the CPU: perhaps only those in user mode are counted
 	answers     string                         // what it would say; "": nobody misses it
@@ -71,6 +72,11 @@ func counter[N uint64 | float64](name, label, unit string, longest float64, of f
 	return reason{name: name, label: label, unit: unit, parts: parts, longest: longest, of: ofCounters(of)}
 }
 
+// moves is the row of moves to another CPU. A thread that moves by its affinity is blocked until the kernel has moved it; then its caches are cold.
+func moves(name, label string, longest float64, of func(s *result.Sample) float64) reason {
+	return reason{name: name, label: label, unit: result.WhyCount, parts: ofMoves, longest: longest, blocks: aMigration, of: of}
+}
+
 // event is the row of an event of the CPU. Those that take time come more often where there are more instructions.
 func event(name, label, answers string, longest float64, of func(c *result.Counters) *uint64, parts ...string) reason {
 	r := counter(name, label, result.WhyCount, longest, of, parts...)
@@ -91,7 +97,7 @@ func known[N uint64 | float64](figure *N) float64 {
 // The parts that may be explained by what happens on a CPU, by moves to another one, by a lack of CPUs, and by a quota.
 var (
 	ofWork  = []string{result.WhyRunning, result.WhyCPU, result.WhyUser, result.WhyKernel}
-	ofMoves = append(slices.Clone(ofWork), result.WhyWaiting)
+	ofMoves = append(slices.Clone(ofWork), result.WhyWaiting, result.WhyBlocked)
 	ofLack  = []string{result.WhyWaiting, result.WhyOthersWaiting}
 	ofQuota = append(slices.Clone(ofLack), result.WhyBlocked)
 )
@@ -111,7 +117,7 @@ var reasons = [...]reason{
 	counted("major_faults", "page faults, major", 0, func(sig *result.Signals) *uint64 { return sig.MajorFaults }, result.WhyBlocked),
 	counted("voluntary_switches", "switches, voluntary", 0, func(sig *result.Signals) *uint64 { return sig.VoluntarySwitches }, result.WhyBlocked),
 	counted("involuntary_switches", "switches, involuntary", 0, func(sig *result.Signals) *uint64 { return sig.InvoluntarySwitches }, ofLack...),
-	{name: "migrations", label: "migrations of threads", unit: result.WhyCount, longest: aMove, of: allMoves, parts: ofMoves},
+	moves("migrations", "migrations of threads", aMove, allMoves),
 	{name: "run_queue_seconds", label: "threads waiting for a CPU", unit: result.WhySeconds, of: allQueued},
 	timed("throttled_seconds", "throttled by the quota", func(sig *result.Signals) *float64 { return sig.ThrottledSeconds }, ofQuota...),
 	looked("own_throttled_seconds", "throttled by the quota it joined", result.WhySeconds,
@@ -119,12 +125,11 @@ var reasons = [...]reason{
 	looked("remote_pages", "pages on other nodes", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.OnOtherNodes() }, ofWork...),
 	looked("small_pages", "memory in small pages", result.WhyShare, func(l *result.Looks) *float64 { return l.Memory.InSmallPages() }, ofWork...),
 	timed("cpu_pressure_seconds", "CPU pressure", func(sig *result.Signals) *float64 { return sig.CPUPressureSeconds }, ofLack...),
-	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds },
-		append(slices.Clone(ofMoves), result.WhyBlocked)...),
-	counter("same_core_moves", "migrations, same core", result.WhyCount, aNearMove, func(c *result.Counters) *uint64 { return c.SameCoreMoves }, ofMoves...),
-	counter("same_llc_moves", "migrations, same LLC", result.WhyCount, aMove, func(c *result.Counters) *uint64 { return c.SameLLCMoves }, ofMoves...),
-	counter("same_node_moves", "migrations, same node", result.WhyCount, aFarMove, func(c *result.Counters) *uint64 { return c.SameNodeMoves }, ofMoves...),
-	counter("cross_node_moves", "migrations, cross node", result.WhyCount, 0, func(c *result.Counters) *uint64 { return c.CrossNodeMoves }, ofMoves...),
+	timed("steal_seconds", "steal by the hypervisor", func(sig *result.Signals) *float64 { return sig.StealSeconds }, ofMoves...),
+	moves("same_core_moves", "migrations, same core", aNearMove, ofCounters(func(c *result.Counters) *uint64 { return c.SameCoreMoves })),
+	moves("same_llc_moves", "migrations, same LLC", aMove, ofCounters(func(c *result.Counters) *uint64 { return c.SameLLCMoves })),
+	moves("same_node_moves", "migrations, same node", aFarMove, ofCounters(func(c *result.Counters) *uint64 { return c.SameNodeMoves })),
+	moves("cross_node_moves", "migrations, cross node", 0, ofCounters(func(c *result.Counters) *uint64 { return c.CrossNodeMoves })),
 	counter("interrupt_seconds", "interrupts on the CPUs", result.WhySeconds, 0, func(c *result.Counters) *float64 { return c.InterruptSeconds },
 		result.WhyRunning, result.WhyCPU, result.WhyKernel, result.WhyBlocked),
 	counter("counted_mhz", "clock while running", result.WhyMHz, 0, (*result.Counters).MHz, ofWork...),
@@ -174,13 +179,14 @@ var least = map[string]float64{
 const firstDriver = 8 // in reasons
 
 // The longest times, in seconds, that single events take: to clear a huge page of 2 MiB; to fill the first-level cache of a CPU, the second-level
-// cache, or the last one (a move to another node has no limit: memory stays farther away); to read from memory of another node that is busy, or to
+// cache, or the last one (a move to another node has no limit: memory stays farther away); to wait until a migration thread has moved a thread; to read from memory of another node that is busy, or to
 // walk a page table there; to refill a pipeline; a slot of a CPU with 4 slots a cycle, at 250 MHz.
 const (
 	aFault      = 0.0005
 	aNearMove   = 0.0001
 	aMove       = 0.001
 	aFarMove    = 0.01
+	aMigration  = 0.0001
 	aCacheMiss  = 1e-6
 	aBranchMiss = 1e-7
 	aSlot       = 1e-9
@@ -294,7 +300,7 @@ func (w *why) found(compared int, claims float64, byTime bool, counting counting
 			r.parts = slices.DeleteFunc(slices.Clone(r.parts), func(part string) bool { return part == result.WhyKernel })
 		}
 		p := result.Part{
-			Name: r.name, Label: r.label, Unit: r.unit, Of: r.parts, Longest: r.longest, Per: r.per,
+			Name: r.name, Label: r.label, Unit: r.unit, Of: r.parts, Longest: r.longest, Blocks: r.blocks, Per: r.per,
 			Baseline: stats.Median(w.baseline[i]), Shift: w.differences[i].Found(),
 		}
 		switch {

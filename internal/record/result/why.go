@@ -20,8 +20,8 @@ type Why struct {
 	Drivers     []Part    `json:"drivers,omitempty"`
 	Missing     []Missing `json:"missing,omitempty"` // drivers that were asked for and could not be counted
 	Gap         float64   `json:"gap_seconds"`       // of the wall time that the parts leave: typical differences need not add up
-	// Cause is the name of the part that holds at least half of the difference, with an interval that leaves out 0. "": none does, or
-	// no difference was claimed.
+	// Cause is the name of the part that holds at least half of the difference, with an interval that leaves out 0. If only several such parts
+	// together do, it is that of the driver that may explain all of these. "": there is none, or no difference was claimed.
 	Cause string `json:"cause,omitempty"`
 	// Along has, of a claim about another figure than the wall time, where that does not differ in the same direction, the names of the parts and
 	// drivers that are known to differ.
@@ -48,6 +48,7 @@ type Part struct {
 	Unit     string   `json:"unit"`                      // WhySeconds, WhyCount, WhyShare, WhyMHz or WhyJoules
 	Of       []string `json:"of,omitempty"`              // of a driver: the names of the parts that it may explain
 	Longest  float64  `json:"longest_seconds,omitempty"` // that one of a count can take; 0: as long as it likes
+	Blocks   float64  `json:"blocks_seconds,omitempty"`  // that one of a count can block a thread; 0: as long as it takes
 	Per      string   `json:"per,omitempty"`             // of a count: the name of the driver with which it grows; "": with the wall time
 	Baseline float64  `json:"baseline"`                  // the median of the baseline's samples
 	stats.Shift
@@ -144,7 +145,7 @@ func (w *Why) perhaps(p *Part) bool {
 func (w *Why) Conclude(claims float64, byTime bool) {
 	gap := w.Wall.Typical
 	var most *Part
-	for _, name := range []string{WhyRunning, WhyWaiting, WhyBlocked} {
+	for _, name := range ofWall {
 		if p := w.Part(name); p != nil {
 			gap -= p.Typical
 			if w.half(p) && (most == nil || math.Abs(p.Typical) > math.Abs(most.Typical)) {
@@ -170,7 +171,9 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 	}
 	switch {
 	case most == nil:
-		return
+		if most = w.shared(); most == nil {
+			return
+		}
 	case most.Name == WhyBlocked && w.half(waiting) && w.beyond(waiting, &w.Wall): // while they wait for a CPU
 		most = waiting
 	case most.Name == WhyBlocked && (w.perhaps(waiting) || w.perhaps(cpu)):
@@ -187,6 +190,34 @@ func (w *Why) Conclude(claims float64, byTime bool) {
 			w.ExplainedBy = append(w.ExplainedBy, p.Name)
 		}
 	}
+}
+
+// ofWall has the names of the parts that add up to the wall time.
+var ofWall = []string{WhyRunning, WhyWaiting, WhyBlocked}
+
+// shared returns the driver that may explain several parts of the wall time, which together hold at least half of the difference; nil: none does.
+// A move to another CPU, for example, blocks a thread, and then its caches are cold.
+func (w *Why) shared() *Part {
+	for i := range w.Drivers {
+		p, sum := &w.Drivers[i], 0.0
+		for _, part := range w.Shared(p) {
+			sum += part.Typical
+		}
+		if math.Abs(sum) >= math.Abs(w.Wall.Typical)/2 && w.explains(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// Shared returns the parts of the wall time that a driver may explain and that are known to have the direction of the difference.
+func (w *Why) Shared(driver *Part) (parts []*Part) {
+	for _, name := range ofWall {
+		if p := w.Part(name); p != nil && slices.Contains(driver.Of, name) && p.Clear(w.Wall.Typical) {
+			parts = append(parts, p)
+		}
+	}
+	return parts
 }
 
 // explains reports whether a driver may explain the difference of the wall time. A program that runs for longer has more faults and switches,
@@ -206,7 +237,11 @@ func (w *Why) explains(p *Part) bool {
 	case p.Name == WhyInstructions:
 		return p.Clear(w.Wall.Typical) && inProportion(p.Typical/p.Baseline)
 	}
-	if p.Unit == WhySeconds && !w.half(p) || p.Longest > 0 && p.Longest*math.Abs(p.Typical) < math.Abs(w.Wall.Typical)/2 {
+	longest := p.Longest
+	if w.Cause == WhyBlocked && p.Blocks > 0 {
+		longest = p.Blocks
+	}
+	if p.Unit == WhySeconds && !w.half(p) || longest > 0 && longest*math.Abs(p.Typical) < math.Abs(w.Wall.Typical)/2 {
 		return false
 	}
 	per := &w.Wall

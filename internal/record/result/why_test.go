@@ -125,6 +125,58 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
+// TestShared: if no part holds half of the difference, the cause is what may explain several that together do. What blocks a thread shortly explains
+// no long time.
+func TestShared(t *testing.T) {
+	part := func(name, unit string, typical, width float64) result.Part {
+		lo, hi := typical-width, typical+width
+		return result.Part{Name: name, Unit: unit, Shift: stats.Shift{Typical: typical, Lo: &lo, Hi: &hi}}
+	}
+	moves := func(typical, width float64, of ...string) result.Part {
+		p := part("moves", result.WhyCount, typical, width)
+		p.Of, p.Longest, p.Blocks = of, 0.001, 0.0001
+		return p
+	}
+	all := []string{"running", "waiting", "blocked"}
+	for name, c := range map[string]struct {
+		running, waiting, blocked float64 // ms, known to 1 ms
+		moves                     result.Part
+		cause                     string
+		explained                 []string
+	}{
+		"two parts":        {8, 3, 9, moves(50, 1, all...), "moves", nil},
+		"one is not known": {9, 0.5, 9.5, moves(50, 1, "waiting", "blocked"), "", nil},
+		"too little":       {9, 2, 7, moves(50, 1, "waiting", "blocked"), "", nil},
+		"opposite":         {9.9, -9, 9.9, moves(50, 1, "waiting", "blocked"), "", nil},
+		"too few":          {8, 3, 9, moves(9, 1, all...), "", nil},
+		"perhaps no more":  {8, 3, 9, moves(50, 51, all...), "", nil},
+		"one part":         {15, 2, 3, moves(50, 1, all...), "running", []string{"moves"}},
+		"blocked":          {5, 2, 13, moves(110, 1, all...), "blocked", []string{"moves"}},
+		"blocked longer":   {5, 2, 13, moves(90, 1, all...), "blocked", nil},
+	} {
+		for _, sign := range []float64{1, -1} {
+			signed := func(p result.Part) result.Part {
+				if sign < 0 {
+					lo, hi := -*p.Hi, -*p.Lo
+					p.Typical, p.Lo, p.Hi = -p.Typical, &lo, &hi
+				}
+				return p
+			}
+			ms := func(name string, length float64) result.Part {
+				return signed(part(name, result.WhySeconds, length/1000, 0.001))
+			}
+			w := result.Why{
+				Wall: ms("wall", 20), Parts: []result.Part{ms("running", c.running), ms("waiting", c.waiting), ms("blocked", c.blocked)},
+				Drivers: []result.Part{signed(c.moves)},
+			}
+			w.Wall.Baseline = 0.1
+			w.Conclude(sign, true)
+			assert.Equal(t, c.cause, w.Cause, "%s, %v", name, sign)
+			assert.Equal(t, c.explained, w.ExplainedBy, "%s, %v", name, sign)
+		}
+	}
+}
+
 // TestWork: what changes the time of running in proportion explains it if it does so by half of the difference, and what comes with instructions if
 // there is more of it than of them. Of 80 ms, 40 ms were running, which took 40 ms longer.
 func TestWork(t *testing.T) {

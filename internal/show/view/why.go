@@ -40,7 +40,15 @@ func Cause(run *result.Run, cell int) string {
 	}
 	switch p := w.Part(w.Cause); {
 	case p != nil:
-		text := fmt.Sprintf("%s %s, of %s%s", p.Label, p.Words(), of, named(w, w.ExplainedBy))
+		text := p.Label + " " + p.Words()
+		if len(p.Of) > 0 {
+			var parts []string
+			for _, part := range w.Shared(p) {
+				parts = append(parts, part.Label+" "+part.Centre())
+			}
+			text += ": " + strings.Join(parts, " and ")
+		}
+		text += ", of " + of + named(w, w.ExplainedBy)
 		if w.Confirmed != nil {
 			text += "; " + w.Confirmed.String()
 		}

@@ -16,7 +16,8 @@ func TestCause(t *testing.T) {
 		return result.Part{Name: name, Label: label, Unit: result.WhySeconds, Baseline: 1, Shift: stats.Shift{Typical: x, Lo: &lo, Hi: &hi}}
 	}
 	wall, waiting := part(result.WhyWall, "wall time", 0.02), part(result.WhyWaiting, "waiting for a CPU", 0.019)
-	moves := part("moves", "moves", 0.5)
+	moves, shared := part("moves", "moves", 0.5), part("throttled", "throttled", 0.018)
+	shared.Of = []string{result.WhyRunning, result.WhyWaiting, result.WhyBlocked}
 	for name, c := range map[string]struct {
 		compared string
 		kind     stats.Kind
@@ -26,6 +27,13 @@ func TestCause(t *testing.T) {
 		"a cause": {
 			"", stats.Slower, &result.Why{Wall: wall, Parts: []result.Part{waiting}, Drivers: []result.Part{moves}, Cause: "waiting", ExplainedBy: []string{"moves"}},
 			"waiting for a CPU +19.0 ms (+18.0 ms to +20.0 ms), of a difference of +20.0 ms; moves +500 ms (+499 ms to +501 ms)",
+		},
+		"several parts": {
+			"", stats.Slower, &result.Why{
+				Wall: wall, Parts: []result.Part{part(result.WhyRunning, "running", 0.009), waiting, part(result.WhyBlocked, "blocked", 0)},
+				Drivers: []result.Part{shared, moves}, Cause: "throttled", ExplainedBy: []string{"moves"},
+			},
+			"throttled +18.0 ms (+17.0 ms to +19.0 ms): running +9.00 ms and waiting for a CPU +19.0 ms, of a difference of +20.0 ms; moves +500 ms (+499 ms to +501 ms)",
 		},
 		"of another figure": {
 			"metric", stats.Slower, &result.Why{Wall: wall, Parts: []result.Part{waiting}, Cause: "waiting"},

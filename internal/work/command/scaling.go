@@ -132,14 +132,19 @@ func (s step) shared() []view.Statement {
 	if s.why == nil || s.why.Cause == "" {
 		return nil
 	}
-	text := "The copies share a core, a cache or memory bandwidth"
+	var text string
 	switch cause := s.why.Cause; {
-	case cause == result.WhyWaiting, s.cpus > 0 && s.use > full*float64(s.cpus) && cause == result.WhyBlocked: // for their other threads
+	case cause == result.WhyWaiting, cause == result.WhyOthersWaiting,
+		s.cpus > 0 && s.use > full*float64(s.cpus) && cause == result.WhyBlocked: // for their other threads
 		text = fmt.Sprintf("The copies lack CPUs: together they keep %.1f of %d busy", s.use, s.cpus)
 	case cause == result.WhyKernel:
 		text = "The copies share something of the kernel, such as a lock, or a core, a cache or memory bandwidth"
 	case cause == result.WhyBlocked:
 		text = "The copies wait for something else that they share, such as a disk, a lock or a server"
+	case cause == result.WhyRunning, cause == result.WhyCPU, cause == result.WhyUser:
+		text = "The copies share a core, a cache or memory bandwidth"
+	default:
+		return nil
 	}
 	return []view.Statement{{Text: text}}
 }
