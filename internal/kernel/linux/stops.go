@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -29,10 +28,10 @@ func Children() ([]int, error) {
 	return pids, err
 }
 
-// EachProcess calls visit for each of these processes and of their descendants, with the TIDs of its threads. It takes some 10 µs for each
+// EachProcess calls visit for a process and for each of its descendants, with the TIDs of their threads. It takes some 10 µs for each
 // thread. On a kernel without CONFIG_PROC_CHILDREN it finds no descendants.
-func EachProcess(pids []int, visit func(pid int, tids []int)) {
-	for pids = slices.Clone(pids); len(pids) > 0; pids = pids[1:] {
+func EachProcess(pid int, visit func(pid int, tids []int)) {
+	for pids := []int{pid}; len(pids) > 0; pids = pids[1:] {
 		tids, children, _ := childrenOf(pids[0])
 		if len(tids) > 0 { // otherwise it has ended
 			visit(pids[0], tids)

@@ -47,7 +47,7 @@ func TestThreadsOfProcesses(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, children, c.Process.Pid)
 	var seen []int
-	EachProcess([]int{os.Getpid()}, func(pid int, tids []int) {
+	EachProcess(os.Getpid(), func(pid int, tids []int) {
 		seen = append(seen, pid)
 		assert.Contains(t, tids, pid, "its first thread")
 		assert.True(t, pid != os.Getpid() || slices.Contains(tids, tid))

@@ -45,8 +45,8 @@ func Command(ctx context.Context, g launch.Group) (s result.Sample, o launch.Out
 		s.Quality.Signals.RunQueueSeconds, s.QueuedShare = new(o.Turns.Waited), o.Turns.Without(s.CPUSeconds())/o.WallSeconds
 	}
 	s.Account = result.AccountOf(whole.WallSeconds, whole.Turns.OnCPU, whole.Turns.Waited, whole.UserSeconds, whole.SystemSeconds)
-	if s.Account != nil && o.Others != nil && !g.Gate {
-		s.Account.Saw(o.Others.OnCPU, o.Others.Waited)
+	if s.Account != nil && whole.Others != nil {
+		s.Account.Saw(whole.Others.OnCPU, whole.Others.Waited)
 	}
 	return s, o, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -55,25 +56,41 @@ type looks struct {
 
 // others adds up the turns of threads, each up to the last look at it.
 type others struct {
-	last  map[int]linux.Turns // by TID
-	ended linux.Turns         // of threads whose TID another one has now
+	last  map[int]thread      // by TID
+	ended map[int]linux.Turns // of threads whose TID another one has now, by the PID of the process from which they came
 }
 
-// saw notes the turns of a thread, which only grow.
-func (o *others) saw(tid int, now linux.Turns) {
-	if last := o.last[tid]; now.Count < last.Count || now.OnCPU < last.OnCPU {
-		o.ended = o.ended.Add(last)
+// thread is what a thread did.
+type thread struct {
+	from int // PID of the process from which it comes
+	linux.Turns
+}
+
+func newOthers() *others { return &others{last: map[int]thread{}, ended: map[int]linux.Turns{}} }
+
+// saw notes the turns of a thread, which only grow. One whose parents have ended keeps the process from which it came.
+func (o *others) saw(from, tid int, now linux.Turns) {
+	last, known := o.last[tid]
+	switch {
+	case !known:
+	case now.Count < last.Count || now.OnCPU < last.OnCPU:
+		o.ended[last.from] = o.ended[last.from].Add(last.Turns)
+	default:
+		from = last.from
 	}
-	o.last[tid] = now
+	o.last[tid] = thread{from, now}
 }
 
-// sum returns the turns of all threads.
-func (o *others) sum() linux.Turns {
-	sum := o.ended
+// sum returns the turns of all threads, and those of each process by the PID of the process from which they come.
+func (o *others) sum() (all linux.Turns, by map[int]linux.Turns) {
+	by = maps.Clone(o.ended)
 	for _, last := range o.last {
-		sum = sum.Add(last)
+		by[last.from] = by[last.from].Add(last.Turns)
 	}
-	return sum
+	for _, of := range by {
+		all = all.Add(of)
+	}
+	return all, by
 }
 
 // quotas adds up for how long the quotas of control groups that processes have entered by themselves stopped them.
@@ -139,13 +156,15 @@ func (l *looks) look(now time.Time) (all []looked) {
 		pids, err = linux.Children()
 		l.failed = l.failed || err != nil
 	}
-	linux.EachProcess(pids, func(pid int, tids []int) {
-		stopped = stopped || whole && linux.Stopped(pid)
-		if l.others != nil {
-			l.lookAt(pid, tids)
-		}
-		all = append(all, looked{pid, tids})
-	})
+	for _, from := range pids {
+		linux.EachProcess(from, func(pid int, tids []int) {
+			stopped = stopped || whole && linux.Stopped(pid)
+			if l.others != nil {
+				l.lookAt(from, pid, tids)
+			}
+			all = append(all, looked{pid, tids})
+		})
+	}
 	l.quotas.read()
 	if whole {
 		l.stops.look(now, stopped)
@@ -153,15 +172,15 @@ func (l *looks) look(now time.Time) (all []looked) {
 	return all
 }
 
-// lookAt looks at a process. Threads that have ended meanwhile keep what the last look has found.
-func (l *looks) lookAt(pid int, tids []int) {
+// lookAt looks at a process that comes from another one. Threads that have ended meanwhile keep what the last look has found.
+func (l *looks) lookAt(from, pid int, tids []int) {
 	l.quotas.saw(pid)
 	for _, tid := range tids {
 		if slices.Contains(l.firsts, tid) {
 			continue
 		}
 		if turns, err := linux.ThreadTurns(tid); err == nil && turns.Count > 0 {
-			l.others.saw(tid, turns)
+			l.others.saw(from, tid, turns)
 		}
 	}
 }
@@ -184,7 +203,7 @@ func watch(firsts []int, threads bool) (finish func(*Outcome)) {
 	l := looks{begun: time.Now(), firsts: firsts}
 	l.stops.last = l.begun
 	if threads {
-		l.others = &others{last: map[int]linux.Turns{}}
+		l.others = newOthers()
 		l.quotas.saw(os.Getpid())
 		l.pages.due = l.begun.Add(firstPages)
 	}
@@ -220,7 +239,12 @@ func watch(firsts []int, threads bool) (finish func(*Outcome)) {
 		}
 		if l.others != nil && !l.failed {
 			l.quotas.read()
-			o.Others, o.Looks = new(l.others.sum()), &result.Looks{ThrottledSeconds: l.quotas.stopped(), Memory: l.pages.last}
+			o.Looks = &result.Looks{ThrottledSeconds: l.quotas.stopped(), Memory: l.pages.last}
+			sum, by := l.others.sum()
+			o.Others = &sum
+			for i, pid := range firsts {
+				o.Members[i].Others = new(by[pid])
+			}
 		}
 	}
 }

@@ -33,21 +33,25 @@ func TestStopTime(t *testing.T) {
 	}
 }
 
-// TestOthers: threads are told apart also if one gets the TID of another, and what they did adds up.
+// TestOthers: threads are told apart also if one gets the TID of another, and what they did adds up, for each process from which they come.
 func TestOthers(t *testing.T) {
-	o := others{last: map[int]linux.Turns{}}
-	o.saw(7, linux.Turns{OnCPU: 1, Waited: 2, Count: 3})
-	o.saw(8, linux.Turns{OnCPU: 10, Waited: 20, Count: 30})
-	o.saw(7, linux.Turns{OnCPU: 2, Waited: 2, Count: 4})
-	assert.Equal(t, linux.Turns{OnCPU: 12, Waited: 22, Count: 34}, o.sum())
-	o.saw(7, linux.Turns{OnCPU: 0.5, Waited: 3, Count: 5})
-	o.saw(8, linux.Turns{OnCPU: 11, Waited: 0, Count: 1})
-	assert.Equal(t, linux.Turns{OnCPU: 2 + 0.5 + 10 + 11, Waited: 2 + 3 + 20, Count: 4 + 5 + 30 + 1}, o.sum())
+	o := newOthers()
+	o.saw(1, 7, linux.Turns{OnCPU: 1, Waited: 2, Count: 3})
+	o.saw(2, 8, linux.Turns{OnCPU: 10, Waited: 20, Count: 30})
+	o.saw(7, 7, linux.Turns{OnCPU: 2, Waited: 2, Count: 4}) // its parent has ended
+	all, by := o.sum()
+	assert.Equal(t, linux.Turns{OnCPU: 12, Waited: 22, Count: 34}, all)
+	assert.Equal(t, map[int]linux.Turns{1: {OnCPU: 2, Waited: 2, Count: 4}, 2: {OnCPU: 10, Waited: 20, Count: 30}}, by)
+	o.saw(1, 7, linux.Turns{OnCPU: 0.5, Waited: 3, Count: 5})
+	o.saw(1, 8, linux.Turns{OnCPU: 11, Waited: 0, Count: 1})
+	all, by = o.sum()
+	assert.Equal(t, linux.Turns{OnCPU: 2 + 0.5 + 10 + 11, Waited: 2 + 3 + 20, Count: 4 + 5 + 30 + 1}, all)
+	assert.Equal(t, map[int]linux.Turns{1: {OnCPU: 2 + 0.5 + 11, Waited: 5, Count: 4 + 5 + 1}, 2: {OnCPU: 10, Waited: 20, Count: 30}}, by)
 }
 
 // TestIntervals: looks at threads begin early, and become rarer as a command lives longer and as a look takes longer.
 func TestIntervals(t *testing.T) {
-	stops, threads := looks{begun: time.Unix(1000, 0)}, looks{begun: time.Unix(1000, 0), others: &others{}}
+	stops, threads := looks{begun: time.Unix(1000, 0)}, looks{begun: time.Unix(1000, 0), others: newOthers()}
 	for _, c := range []struct {
 		lived, took    time.Duration
 		stops, threads time.Duration
@@ -62,7 +66,7 @@ func TestIntervals(t *testing.T) {
 		assert.Equal(t, c.stops, stops.next(now, c.took), "%v", c)
 		assert.Equal(t, c.threads, threads.next(now, c.took), "%v", c)
 	}
-	threads.others.last = map[int]linux.Turns{7: {}}
+	threads.others.last[7] = thread{}
 	assert.Equal(t, 100*time.Millisecond, threads.next(stops.begun.Add(time.Millisecond), 2*time.Millisecond), "of several threads, more is seen")
 }
 
@@ -91,6 +95,19 @@ func TestLooksAtOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, o.Others)
 	assert.Zero(t, *o.Others, "it has one thread")
+
+	tests.Await(t, "look at the processes of one of two copies", func() bool {
+		turns *= 3
+		c := command("true").on(cpuset.Of(allowed.First()))
+		c.Gate, c.InMemory, c.Looks = true, true, true
+		c.Members = append(c.Members, Member{Argv: sh(fmt.Sprintf(loop+loop+"wait", turns)), Setting: c.Members[0].Setting})
+		o, err := run(t, c)
+		require.NoError(t, err)
+		require.NotNil(t, o.Members[0].Others)
+		assert.Zero(t, *o.Members[0].Others)
+		assert.Equal(t, o.Others, o.Members[1].Others)
+		return o.Others.Waited > 0
+	})
 }
 
 // TestLooksAtQuotas: a quota of a control group that the command enters by itself is found.

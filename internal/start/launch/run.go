@@ -113,6 +113,8 @@ type Ending struct {
 	Late        bool        `json:"late,omitempty"`   // it was asked to end, or killed, because another one had failed
 	WallSeconds float64     `json:"wall_seconds"`     // from the fork, or from the opening of the gate, to its end
 	Turns       linux.Turns `json:"turns"`            // of its first thread; none: not known
+	// Others is what its other threads and its descendants did, each up to the last look at it; nil: not known.
+	Others *linux.Turns `json:"others,omitempty"`
 	linux.Usage
 	MaxRSSBytes uint64 `json:"max_rss_bytes"` // of the largest process; only an upper bound if it equals the floor
 
@@ -136,9 +138,7 @@ type Outcome struct {
 
 	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // time in which a signal had stopped one of its processes; nil: not known
 
-	// Others is what threads other than the first ones of the members did, each up to the last look at it; nil: not known.
-	Others *linux.Turns  `json:"others,omitempty"`
-	Looks  *result.Looks `json:"looks,omitempty"` // what else was seen of its processes; nil: nobody looked
+	Looks *result.Looks `json:"looks,omitempty"` // what else was seen of its processes; nil: nobody looked
 
 	Killed int   `json:"killed,omitempty"` // descendants that were still alive at the command's end
 	Left   []int `json:"left,omitempty"`   // descendants that cannot be killed: stuck in the kernel, or another user's
