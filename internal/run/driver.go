@@ -127,7 +127,7 @@ func (d *driver) settle(ctx context.Context) (err error) {
 	} else {
 		d.taker.Watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
 		if d.options.why != "" {
-			d.taker.Watcher.CountEnergy()
+			d.taker.Watcher.CountMore()
 		}
 	}
 	d.onClose(d.taker.Watcher.Close)

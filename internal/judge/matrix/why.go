@@ -132,6 +132,9 @@ var reasons = [...]reason{
 	moves("cross_node_moves", "migrations, cross node", 0, ofCounters(func(c *result.Counters) *uint64 { return c.CrossNodeMoves })),
 	counter("interrupt_seconds", "interrupts on the CPUs", result.WhySeconds, 0, func(c *result.Counters) *float64 { return c.InterruptSeconds },
 		result.WhyRunning, result.WhyCPU, result.WhyKernel, result.WhyBlocked),
+	counter("io_pressure_seconds", "I/O pressure", result.WhySeconds, 0, func(c *result.Counters) *float64 { return c.IOPressureSeconds }, result.WhyBlocked),
+	counter("memory_pressure_seconds", "memory pressure", result.WhySeconds, 0,
+		func(c *result.Counters) *float64 { return c.MemoryPressureSeconds }, append(slices.Clone(ofWork), result.WhyBlocked)...),
 	counter("counted_mhz", "clock while running", result.WhyMHz, 0, (*result.Counters).MHz, ofWork...),
 	{
 		name: "mhz", label: "clock at the end", unit: result.WhyMHz, parts: ofWork,

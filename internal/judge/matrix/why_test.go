@@ -269,6 +269,7 @@ func testWhyOfEqualCells(t *testing.T, families uint64) {
 					Cycles: some(1e8), Instructions: some(2e8), BranchMisses: some(1e5), CacheMisses: some(1e4), TLBMisses: some(1e3),
 					Retiring: some(4e8), BadSpeculation: some(1e7), FrontendBound: some(1e8), BackendBound: some(1e8), CountedSeconds: 0.05,
 					SameCoreMoves: some(3), SameLLCMoves: some(10), Joules: new(2 + 0.1*events.NormFloat64()),
+					IOPressureSeconds: new(0.1 * events.ExpFloat64()), MemoryPressureSeconds: new(0.0),
 				}
 			}
 		},

@@ -28,6 +28,9 @@ type Counters struct {
 
 	// InterruptSeconds is the CPU time of interrupts on the allowed CPUs. Of a sample that is too short for the ticks of /proc/stat, it is not known.
 	InterruptSeconds *float64 `json:"interrupt_seconds,omitempty"`
+	// The time in which some task of the machine waited for a device of storage, or for memory (PSI).
+	IOPressureSeconds     *float64 `json:"io_pressure_seconds,omitempty"`
+	MemoryPressureSeconds *float64 `json:"memory_pressure_seconds,omitempty"`
 	// Joules is the energy that the machine's packages used while the signals were counted, also for other programs.
 	Joules *float64 `json:"joules,omitempty"`
 }

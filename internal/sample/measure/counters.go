@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,10 +99,10 @@ func readTurns(root fs.FS) (map[string]linux.Turns, error) {
 
 var errManyThreads = fmt.Errorf("more than %d threads take too long to read", runQueueThreads)
 
-// readPressure returns the time in which at least one task of the machine waited for a CPU, in seconds
+// readPressure returns the time in which at least one task of the machine waited for a resource (cpu, io or memory), in seconds
 // (Documentation/accounting/psi.rst).
-func readPressure(root fs.FS) (seconds float64, err error) {
-	const name = "proc/pressure/cpu"
+func readPressure(root fs.FS, resource string) (seconds float64, err error) {
+	name := path.Join("proc/pressure", resource)
 	text, err := sysfs.ReadString(root, name)
 	if err != nil {
 		return 0, err

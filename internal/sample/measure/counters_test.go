@@ -102,7 +102,7 @@ func TestCounters(t *testing.T) {
 	turns, err := readTurns(root)
 	require.NoError(t, err)
 	assert.InDelta(t, 3, *waited(turns), 1e-12)
-	pressure, err := readPressure(root)
+	pressure, err := readPressure(root, "cpu")
 	require.NoError(t, err)
 	assert.InDelta(t, 1.5, pressure, 1e-12)
 }

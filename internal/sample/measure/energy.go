@@ -57,9 +57,6 @@ func (m meter) read(root fs.FS) (uint64, error) { return sysfs.ReadSize(root, m.
 
 // read reads the counters; nil: not all can be read.
 func (e *energy) read(root fs.FS) (all []uint64) {
-	if e == nil {
-		return nil
-	}
 	for _, m := range e.packages {
 		n, err := m.read(root)
 		if err != nil {
@@ -86,8 +83,22 @@ func (e *energy) used(before, after []uint64) *float64 {
 	return new(sum / 1e6)
 }
 
-// CountEnergy has the samples of the watcher that have Counters also have the energy that the machine used.
-func (w *Watcher) CountEnergy() { w.energy = new(openEnergy(w.root)) }
+// CountMore has the samples of the watcher that have Counters also have what is only counted where the cause is asked for.
+func (w *Watcher) CountMore() { w.energy = new(openEnergy(w.root)) }
+
+// readMore reads what is only counted where the cause is asked for.
+func (w *Watcher) readMore(r *reading) {
+	if w.energy == nil {
+		return
+	}
+	r.energy = w.energy.read(w.root)
+	if seconds, err := readPressure(w.root, "io"); err == nil {
+		r.io = &seconds
+	}
+	if seconds, err := readPressure(w.root, "memory"); err == nil {
+		r.memory = &seconds
+	}
+}
 
 // count sets what is only counted where the cause is asked for.
 func (w *Watcher) count(c *result.Counters, before, after reading) {
@@ -100,5 +111,6 @@ func (w *Watcher) count(c *result.Counters, before, after reading) {
 	if err := w.energy.lack; err != nil {
 		c.Lacking("joules", err)
 	}
+	c.IOPressureSeconds, c.MemoryPressureSeconds = increase(before.io, after.io), increase(before.memory, after.memory)
 	c.Joules = w.energy.used(before.energy, after.energy)
 }

@@ -44,7 +44,6 @@ func TestEnergy(t *testing.T) {
 
 	delete(after, "sys/class/powercap/intel-rapl:1/energy_uj")
 	assert.Nil(t, e.used(e.read(before), e.read(after)), "the energy of one package is not that of the machine")
-	assert.Nil(t, (*energy)(nil).read(before), "it was not asked for")
 }
 
 // forbidden has files that only root may read.
@@ -62,13 +61,16 @@ func TestCountedWithWhy(t *testing.T) {
 	counted := func(root fs.FS, seconds float64) result.Counters {
 		t.Helper()
 		w, _ := OpenOutside(root, cpuset.Range(0, 1))
-		w.CountEnergy()
+		w.CountMore()
 		s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Counters: &result.Counters{}}
 		before := w.read()
 		after := w.read()
 		after.at = before.at.Add(time.Duration(seconds * float64(time.Second)))
 		if after.stat != nil {
 			after.stat.interrupts += 0.03
+		}
+		if after.io != nil {
+			*after.io, *after.memory = *after.io+0.5, *after.memory+0.25
 		}
 		for i := range after.energy {
 			after.energy[i] += 1_500_000
@@ -78,11 +80,18 @@ func TestCountedWithWhy(t *testing.T) {
 	}
 	root := powercap("1", "2")
 	root["proc/stat"] = &fstest.MapFile{Data: []byte(statLines)}
+	for _, name := range []string{"io", "memory"} {
+		root["proc/pressure/"+name] = &fstest.MapFile{Data: []byte("some avg10=0.00 total=1500000\nfull avg10=0.00 total=0\n")}
+	}
 	got := counted(root, 1)
 	require.NotNil(t, got.Joules)
 	assert.InDelta(t, 3, *got.Joules, 1e-9)
 	require.NotNil(t, got.InterruptSeconds)
 	assert.InDelta(t, 0.03, *got.InterruptSeconds, 1e-9)
+	require.NotNil(t, got.IOPressureSeconds)
+	assert.InDelta(t, 0.5, *got.IOPressureSeconds, 1e-9)
+	require.NotNil(t, got.MemoryPressureSeconds)
+	assert.InDelta(t, 0.25, *got.MemoryPressureSeconds, 1e-9)
 	assert.Empty(t, got.Lacks)
 	assert.Nil(t, counted(root, 0.04).InterruptSeconds, "too few ticks")
 
@@ -94,5 +103,6 @@ func TestCountedWithWhy(t *testing.T) {
 
 	got = counted(fstest.MapFS{}, 1)
 	assert.Nil(t, got.InterruptSeconds)
+	assert.Nil(t, got.IOPressureSeconds)
 	assert.Contains(t, got.Lacks[0].Why, "this machine has no counter of energy")
 }

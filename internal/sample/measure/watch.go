@@ -25,7 +25,7 @@ type Watcher struct {
 	cpus       cpuset.Set
 	groups     cgroup.Groups
 	migrations *perf.Counter // nil: not available
-	energy     *energy       // nil: not asked for
+	energy     *energy       // nil: only what every run counts is asked for
 	outside    bool          // the watched processes are others
 }
 
@@ -135,6 +135,7 @@ type reading struct {
 	migrations *uint64
 	usage      *linux.Usage
 	energy     []uint64 // of the packages
+	io, memory *float64 // pressure on them
 	ours       *float64 // CPU seconds of this process and of the children that it has waited for
 	lacks      []result.Warning
 }
@@ -291,7 +292,8 @@ func increase[N float64 | uint64](before, after *N) *N {
 }
 
 func (w *Watcher) read() reading {
-	r := reading{at: time.Now(), suspended: linux.Suspended(), energy: w.energy.read(w.root)}
+	r := reading{at: time.Now(), suspended: linux.Suspended()}
+	w.readMore(&r)
 	stat, err := readStat(w.root, w.cpus)
 	r.stat = known(&r, noOtherTime, stat, err)
 	if w.outside {
@@ -302,7 +304,7 @@ func (w *Watcher) read() reading {
 	}
 	throttled, err := w.groups.ReadThrottling()
 	r.throttled = known(&r, noThrottling, throttled, err)
-	pressure, err := readPressure(w.root)
+	pressure, err := readPressure(w.root, "cpu")
 	r.pressure = known(&r, noPressure, pressure, err)
 	return r
 }
