@@ -41,10 +41,19 @@ func EachProcess(pid int, visit func(pid int, tids []int)) {
 }
 
 // Stopped reports whether a process is stopped by a signal.
-func Stopped(pid int) bool {
+func Stopped(pid int) bool { return state(pid) == 'T' }
+
+// Runnable reports whether the first thread of a process has a CPU or could run.
+func Runnable(pid int) bool { return state(pid) == 'R' }
+
+// state returns the state of a process (field 3 of proc_pid_stat(5)); 0: it is not known.
+func state(pid int) byte {
 	text, err := ReadProc(fmt.Sprintf("/proc/%d/stat", pid))
 	state, _, ok := parseStat(text)
-	return err == nil && ok && state == 'T'
+	if err != nil || !ok {
+		return 0
+	}
+	return state
 }
 
 // threadDir returns the directory of a thread that may be looked at often: /proc/TID (proc(5)), which is not listed, and not

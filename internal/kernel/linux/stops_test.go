@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/dev/tests"
 	"gorun/internal/kernel/cpuset"
 )
 
@@ -43,6 +44,15 @@ func TestThreadsOfProcesses(t *testing.T) {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	}()
+	tests.Await(t, "process that sleeps", func() bool { return !Runnable(c.Process.Pid) })
+	loop := exec.Command("sh", "-c", "while :; do :; done")
+	require.NoError(t, loop.Start())
+	defer func() {
+		_ = loop.Process.Kill()
+		_ = loop.Wait()
+	}()
+	tests.Await(t, "process that runs", func() bool { return Runnable(loop.Process.Pid) })
+	assert.False(t, Stopped(loop.Process.Pid))
 	children, err := Children()
 	require.NoError(t, err)
 	assert.Contains(t, children, c.Process.Pid)

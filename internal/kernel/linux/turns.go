@@ -66,6 +66,15 @@ func (t Turns) Since(before Turns) Turns {
 	return Turns{t.OnCPU - before.OnCPU, t.Waited - before.Waited, t.Count - before.Count}
 }
 
+// Within returns the turns in a time of this many seconds, if they were read at most this much later.
+func (t Turns) Within(seconds, later float64) Turns {
+	if after := t.OnCPU + t.Waited - seconds; after > 0 && after <= later {
+		waited := min(after, t.Waited)
+		t.Waited, t.OnCPU = t.Waited-waited, t.OnCPU-(after-waited)
+	}
+	return t
+}
+
 // Without returns a lower bound of the seconds for which this thread waited for a CPU that other programs had. all is the CPU time of this
 // thread and of all threads of its own program: it waited for those at most as long as they had a CPU.
 func (t Turns) Without(all float64) float64 { return t.Waited - max(0, all-t.OnCPU) }

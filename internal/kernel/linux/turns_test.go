@@ -29,6 +29,20 @@ func TestTurns(t *testing.T) {
 	assert.Positive(t, own.OnCPU)
 }
 
+// TestWithin: what a thread did after its end and before the reading is left out, if the reading was so late.
+func TestWithin(t *testing.T) {
+	for _, c := range []struct{ ran, waited, seconds, later, wantRan, wantWaited float64 }{
+		{3, 1, 5, 2, 3, 1},
+		{3, 1, 4, 2, 3, 1},
+		{3, 1, 3.5, 0.5, 3, 0.5},
+		{3, 1, 2, 2, 2, 0},
+		{3, 1, 2, 1.9, 3, 1},
+	} {
+		got := Turns{OnCPU: c.ran, Waited: c.waited, Count: 7}.Within(c.seconds, c.later)
+		assert.Equal(t, Turns{OnCPU: c.wantRan, Waited: c.wantWaited, Count: 7}, got, "%v", c)
+	}
+}
+
 // A thread may have waited for the other threads of its program, but not longer than these ran.
 func TestWithout(t *testing.T) {
 	thread := Turns{OnCPU: 2, Waited: 0.5}

@@ -37,10 +37,17 @@ type process struct {
 	name    string
 	pid     int
 	monitor *placement.Monitor
-	wall    chan time.Duration // its wall time, at its end
+	lived   chan lived // at its end
 	ended   bool
 	before  time.Duration // CPU time until the gate was opened
 	turns   linux.Turns   // until then
+}
+
+// lived is what is known of a process when it has just ended.
+type lived struct {
+	wall  time.Duration
+	turns linux.Turns   // none: not known
+	later time.Duration // by which they were read after the end
 }
 
 // start starts all members, which wait at the gate if there is one.
@@ -57,7 +64,7 @@ func (g *supervised) start(o *Outcome) error {
 		}
 		own := files[:g.Files[i]]
 		files = files[g.Files[i]:]
-		c := &process{wall: make(chan time.Duration, 1)}
+		c := &process{lived: make(chan lived, 1)}
 		if g.gate != nil {
 			c.name = cmp.Or(of.Name, fmt.Sprintf("copy %d", i)) + ": "
 		}
@@ -118,22 +125,33 @@ func (g *supervised) startOne(o *Outcome, c *process, s placement.Setting, run f
 			if opened := g.opened.Load(); opened != nil {
 				began = *opened
 			}
-			c.wall <- time.Since(began)
+			l := lived{wall: time.Since(began)}
+			l.turns, _ = linux.TurnsOf(os.DirFS("/"), c.pid) // at once: the kernel may still be ending it
+			l.later = time.Since(began) - l.wall
+			c.lived <- l
 		}
 		<-g.over
 	}()
 	return <-done
 }
 
-// gather waits until all members are at the gate, or one was killed on the way.
+// gather waits until all members are asleep at the gate, or one was killed on the way. For how long one waits for a CPU is not known before it has it.
 func (g *supervised) gather() {
 	for g.gate.Waiting() < len(g.processes) {
 		if slices.ContainsFunc(g.pids(), linux.ChildEnded) {
 			return
 		}
-		time.Sleep(50 * time.Microsecond)
+		time.Sleep(soon)
+	}
+	for _, pid := range g.pids() {
+		for linux.Runnable(pid) {
+			time.Sleep(soon)
+		}
 	}
 }
+
+// soon is how long gather waits before it looks again.
+const soon = 50 * time.Microsecond
 
 // pids returns those of the members.
 func (g *supervised) pids() (pids []int) {
@@ -212,9 +230,10 @@ func (g *supervised) reap(o *Outcome, machine *placement.Monitor) error {
 			continue
 		}
 		c, e := g.processes[i], &endings[i]
-		e.PID, e.WallSeconds = pid, (<-c.wall).Seconds()
-		if turns, err := linux.TurnsOf(os.DirFS("/"), pid); err == nil {
-			e.Turns = turns.Since(c.turns)
+		l := <-c.lived
+		e.PID, e.WallSeconds = pid, l.wall.Seconds()
+		if l.turns.Count > 0 {
+			e.Turns = l.turns.Since(c.turns).Within(e.WallSeconds, l.later.Seconds())
 		}
 		o.readBack(c)
 		before := o.Ending
