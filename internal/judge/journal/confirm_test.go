@@ -16,8 +16,9 @@ import (
 	"gorun/internal/show/term"
 )
 
-// confirming returns the journal of a run whose second cell waits for a CPU for 50 ms longer. A candidate takes away all of it.
-func confirming(t *testing.T) (lines []string) {
+// confirming returns the journal of a run whose second cell waits for a CPU for 50 ms longer. A candidate takes away all of it. When the run has
+// ended, it goes on to each of these ends.
+func confirming(t *testing.T, later ...result.End) (lines []string) {
 	t.Helper()
 	run := &result.Run{
 		Schema: result.Schema, Experiment: "exec", Tool: result.Tool{Name: "gorun", Version: "v1.2.0"}, Seed: 5,
@@ -36,7 +37,12 @@ func confirming(t *testing.T) (lines []string) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	for elapsed := 0.0; ; elapsed += 0.2 {
 		slot, more := sequence.Next(elapsed)
-		if !more {
+		if !more && len(later) > 0 {
+			require.NoError(t, sequence.(*matrix.Blocks).GoOn(later[0]))
+			add(result.Line{End: &later[0]})
+			later = later[1:]
+			continue
+		} else if !more {
 			break
 		}
 		waits := 0.001 + 0.001*noise.Float64()
@@ -76,15 +82,52 @@ func TestConfirmingSamples(t *testing.T) {
 	matrix.Explain(rec.Run, false)
 	assert.Equal(t, result.ConfirmedCause, rec.Run.Cells[1].Why.Confirmed.Result)
 
+	assertReadBack(t, rec.Run)
+}
+
+// readAgain reads the JSON of a run.
+func readAgain(t *testing.T, of *result.Run) (*result.Run, error) {
+	t.Helper()
 	var printed strings.Builder
-	require.NoError(t, document.Show(&printed, render.Views{}.Run(rec.Run), "json", term.Options{}))
-	run, err := readJSON(strings.NewReader(printed.String()), experiments.Known, assert.AnError)
+	require.NoError(t, document.Show(&printed, render.Views{}.Run(of), "json", term.Options{}))
+	return readJSON(strings.NewReader(printed.String()), experiments.Known, assert.AnError)
+}
+
+// assertReadBack checks that the JSON of a run is read as the same run.
+func assertReadBack(t *testing.T, of *result.Run) {
+	t.Helper()
+	run, err := readAgain(t, of)
 	require.NoError(t, err)
-	want, err := json.Marshal(rec.Run)
+	want, err := json.Marshal(of)
 	require.NoError(t, err)
 	got, err := json.Marshal(run)
 	require.NoError(t, err)
 	assert.JSONEq(t, string(want), string(got))
+}
+
+// The JSON of a run that was resumed with other ends is read as its journal is, also if it was cut off.
+func TestLaterEnds(t *testing.T) {
+	ends := []result.End{{Enough: result.EnoughPrecision}, {Samples: 120}, {Samples: 130}, {Samples: 1}}
+	lines := confirming(t, ends...)
+	resumed := 0
+	for n, line := range lines {
+		if n < len(lines)-1 && !strings.Contains(line, `"end":{`) {
+			continue
+		}
+		rec, err := check(lines[:n+1])
+		require.NoError(t, err, "%d lines", n+1)
+		if n < len(lines)-1 {
+			resumed++
+		}
+		require.Len(t, rec.Run.Matrix.LaterEnds, resumed)
+		assert.Equal(t, ends[resumed-1], rec.Run.Matrix.Ends())
+		rec.Judging.Judge()
+		assertReadBack(t, rec.Run)
+		rec.Run.Matrix.LaterEnds[0].After++
+		_, err = readAgain(t, rec.Run)
+		assert.ErrorContains(t, err, "its parts contradict each other")
+	}
+	assert.Equal(t, len(ends), resumed)
 }
 
 // A confirming sample that is not the next one is an error.

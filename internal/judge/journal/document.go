@@ -42,6 +42,24 @@ func checkRun(run *result.Run, columns Columns) error {
 	if err := c.header(header); err != nil {
 		return err
 	}
+	var later []result.LaterEnd
+	if run.Matrix != nil {
+		later = run.Matrix.LaterEnds
+	}
+	goOn := func() error {
+		for ; len(later) > 0 && later[0].After <= c.Run.Taken(); later = later[1:] {
+			if err := c.goOn(later[0].End); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	take := func(s *result.Sample) error {
+		if err := goOn(); err != nil {
+			return err
+		}
+		return c.sample(s)
+	}
 	var indices, places []int
 	for i, s := range run.Samples.Each() {
 		indices, places = append(indices, s.Index), append(places, i)
@@ -50,7 +68,7 @@ func checkRun(run *result.Run, columns Columns) error {
 	confirming := run.Confirming
 	confirm := func(before float64) error { // a run that is resumed may go on after them
 		for i := c.Run.Confirming.Len(); i < confirming.Len() && confirming.At(i).Slot != nil && confirming.At(i).Elapsed <= before; i++ {
-			if err := c.sample(confirming.At(i)); err != nil {
+			if err := take(confirming.At(i)); err != nil {
 				return fmt.Errorf("confirming sample %d: %w", i, err)
 			}
 		}
@@ -63,12 +81,18 @@ func checkRun(run *result.Run, columns Columns) error {
 				return err
 			}
 		}
-		if err := c.sample(s); err != nil {
+		if err := take(s); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
 	if err := confirm(math.Inf(1)); err != nil {
 		return err
+	}
+	if err := goOn(); err != nil { // no sample may come after an end
+		return err
+	}
+	if len(later) > 0 {
+		return fmt.Errorf("an end after %d samples, of which there are %d", later[0].After, c.Run.Taken())
 	}
 	printed := slices.Clone(run.Cells)
 	for i := range run.Cells {

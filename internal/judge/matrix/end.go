@@ -40,7 +40,7 @@ func (b *Judging) GoOn(end result.End) error {
 	if err != nil {
 		return err
 	}
-	b.run.Matrix.End, b.gate = &end, gate
+	b.run.Matrix.LaterEnds, b.gate = append(b.run.Matrix.LaterEnds, result.LaterEnd{After: b.run.Taken(), End: end}), gate
 	for _, g := range b.groups {
 		for f, judge := range g.judges {
 			judge.GoOn(until(end, b.figures[f]))

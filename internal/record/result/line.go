@@ -31,6 +31,12 @@ const (
 	EnoughBest      = "best"      // it cannot be the best
 )
 
+// LaterEnd is an end to which a run went on when it was resumed.
+type LaterEnd struct {
+	After int `json:"after"` // samples that were taken before, with the confirming ones
+	End
+}
+
 // Footer holds the results derived at the end of the run.
 type Footer struct {
 	Samples  int       `json:"samples"` // lines of samples before it
@@ -53,7 +59,7 @@ func (r *Run) Header() *Run {
 	if r.Matrix != nil {
 		m := *r.Matrix
 		m.Reached, m.Best, m.Control, m.Controls, m.ControlVerdicts, m.Ranking, m.Groups = nil, nil, nil, nil, nil, nil, nil
-		m.End, m.Search, m.Contrasts = nil, nil, slices.Clone(m.Contrasts)
+		m.LaterEnds, m.Search, m.Contrasts = nil, nil, slices.Clone(m.Contrasts)
 		for i := range m.Contrasts {
 			m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = nil, nil
 		}

@@ -43,7 +43,8 @@ type Matrix struct {
 
 	Enough string `json:"enough,omitempty"`  // see End
 	FailOn string `json:"fail_on,omitempty"` // see End
-	End    *End   `json:"end,omitempty"`     // where a resumed run goes on to another one
+	// LaterEnds are the other ends to which a resumed run went on, one after the other.
+	LaterEnds []LaterEnd `json:"later_ends,omitempty"`
 
 	// Derived from the samples.
 	Reached  *int           `json:"reached,omitempty"`  // of a search in order: index of the last cell up to which each step scales
@@ -64,8 +65,8 @@ func (m *Matrix) Planned() int {
 
 // Ends returns when the run ends, if no budget ends it before.
 func (m *Matrix) Ends() End {
-	if m.End != nil {
-		return *m.End
+	if n := len(m.LaterEnds); n > 0 {
+		return m.LaterEnds[n-1].End
 	}
 	return End{m.Rounds, m.Enough, m.FailOn}
 }
