@@ -4,7 +4,7 @@ import "fmt"
 
 // Search looks for the change of a history from which on something is worse. It compares the two ends of the history, then again and again
 // a change in the middle with both ends of what is left, in the same blocks, and at the end the change that it found with the one
-// before it. Only this last comparison bounds the error: what the stages before it claim says where to look next.
+// before it. Only this last comparison bounds the error, with half of it for each of two tries: what the stages before it claim says where to look next.
 //
 // That a middle looks like an end is no evidence. The search goes to the later half only if the bad end is claimed to be worse than the
 // middle, and to the earlier half only if the middle is claimed to be worse than the good end.
@@ -101,6 +101,9 @@ func (s *Search) begin(stage Stage) (err error) {
 	d := s.design
 	d.Seed += uint64(len(s.stages)) << 32
 	d.Rounds, d.Held, d.Answers, d.Comparisons = 0, true, true, 0
+	if stage.Last {
+		d.Alpha /= 2 // it may be repeated
+	}
 	s.cells, d.Cells = []int{stage.Good, stage.Bad}, []string{stageCells[0], stageCells[2]}
 	if stage.Middle != nil {
 		s.cells, d.Cells, d.Contrasts = []int{stage.Good, *stage.Middle, stage.Bad}, stageCells[:], []Contrast{{A: 1, B: 2}}
@@ -218,7 +221,7 @@ func (s *Search) end() error {
 		s.good = *stage.Middle
 		s.leave(s.before(s.good))
 	case Again:
-		return s.begin(Stage{Good: stage.Good, Middle: stage.Middle, Bad: stage.Bad})
+		return s.begin(Stage{Good: stage.Good, Middle: stage.Middle, Bad: stage.Bad, Last: stage.Last})
 	case Worse:
 		if stage.Last {
 			s.judge = nil
@@ -237,7 +240,7 @@ func (s *Search) settled() *Stage {
 	*stage = s.Standing()
 	worse := stage.FromGood.Kind == Slower
 	switch {
-	case s.judge.unsound() && !stage.Last && !s.repeated():
+	case s.judge.unsound() && !s.repeated():
 		stage.Goes = Again
 	case stage.Middle == nil && worse:
 		stage.Goes = Worse

@@ -216,7 +216,7 @@ func TestSearchSkips(t *testing.T) {
 	assert.True(t, s.Done(), "without an end there is no search")
 }
 
-// A stage in which the good end differs from its duplicate is repeated once; the last one is not, since it bounds the error.
+// A stage in which the good end differs from its duplicate is repeated once. The last one has half of the error for each try.
 func TestSearchRepeats(t *testing.T) {
 	disturbed := func(s *Search, stages int) {
 		for !s.Done() && len(s.Stages()) == stages {
@@ -233,15 +233,27 @@ func TestSearchRepeats(t *testing.T) {
 	assert.Equal(t, Worse, stage(t, s, times).Goes)
 	disturbed(s, 3)
 	assert.Equal(t, Later, stage(t, s, times).Goes)
+	require.True(t, s.stage().Last)
+	assert.InDelta(t, s.design.Alpha/2, s.judge.design.Alpha, 1e-12)
 	disturbed(s, 5)
+	require.True(t, s.stage().Last)
+	assert.InDelta(t, s.design.Alpha/2, s.judge.design.Alpha, 1e-12)
+	assert.Equal(t, Worse, stage(t, s, times).Goes)
 	assert.True(t, s.Done())
-	assert.Equal(t, []Goes{Again, Worse, Again, Later, Undecided}, goes(s))
+	assert.Equal(t, []Goes{Again, Worse, Again, Later, Again, Worse}, goes(s))
 
 	s = newSearch(t, straight(3), 0, 2)
 	disturbed(s, 1)
 	disturbed(s, 2)
 	assert.True(t, s.Done())
 	assert.Equal(t, []Goes{Again, Undecided}, goes(s))
+
+	s = newSearch(t, straight(2), 0, 1)
+	stage(t, s, []float64{1, 2})
+	disturbed(s, 2)
+	disturbed(s, 3)
+	assert.True(t, s.Done())
+	assert.Equal(t, []Goes{Worse, Again, Undecided}, goes(s))
 }
 
 // In a history with merges, a change that is not worse leaves out what it follows, and no more.
