@@ -116,14 +116,14 @@ func TestScaling(t *testing.T) {
 		steps []step
 		want  []string
 	}{
-		"all scale": {
+		"none is slower": {
 			[]step{one, two},
-			[]string{"It scales to 2 copies, the most that were tried: they do 1.96 × (1.92 to 2.00) as much as one"},
+			[]string{"Up to 2 copies, the most that were tried, none is more than 10% slower: they do 1.96 × (1.92 to 2.00) as much as one"},
 		},
 		"CPUs": {
 			[]step{one, two, {n: 4, ratio: ratio(2, 1.9, 2.1), time: 2, use: 2, cpus: 2, why: because(result.WhyWaiting)}},
 			[]string{
-				"It scales to 2 copies, which do 1.96 × (1.92 to 2.00) as much as one. It stops scaling at 4 copies: the last ends after " +
+				"Up to 2 copies, which do 1.96 × (1.92 to 2.00) as much as one, none is more than 10% slower. From 4 copies on, they slow each other down: the last ends after " +
 					"2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
 				"The copies lack CPUs: together they keep 2.0 of 2 busy",
 			},
@@ -131,7 +131,7 @@ func TestScaling(t *testing.T) {
 		"caches or memory": {
 			[]step{one, {n: 2, ratio: ratio(1.5, 1.4, 1.6), time: 1.5, use: 2, cpus: 2, why: because(result.WhyUser)}},
 			[]string{
-				"It stops scaling at 2 copies: the last ends after 1.50 × (1.40 to 1.60) the time of one, and all do 1.33 × (1.25 to 1.43) as much",
+				"From 2 copies on, they slow each other down: the last ends after 1.50 × (1.40 to 1.60) the time of one, and all do 1.33 × (1.25 to 1.43) as much",
 				"The copies share a core, a cache or memory bandwidth",
 			},
 		},
@@ -141,7 +141,7 @@ func TestScaling(t *testing.T) {
 				{n: 2, ratio: ratio(1.9, 1.8, 2), use: 0.2, cpus: 2, why: because(result.WhyBlocked)},
 			},
 			[]string{
-				"It stops scaling at 2 copies: the last ends after 1.90 × (1.80 to 2.00) the time of one, and all do 1.05 × (1.00 to 1.11) as much",
+				"From 2 copies on, they slow each other down: the last ends after 1.90 × (1.80 to 2.00) the time of one, and all do 1.05 × (1.00 to 1.11) as much",
 				"The copies wait for something else that they share, such as a disk, a lock or a server",
 			},
 		},
@@ -151,19 +151,32 @@ func TestScaling(t *testing.T) {
 				{n: 2, ratio: ratio(2, 1.9, 2.1), use: 2, cpus: 2, why: because(result.WhyBlocked)},
 			},
 			[]string{
-				"It stops scaling at 2 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
+				"From 2 copies on, they slow each other down: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
 				"The copies lack CPUs: together they keep 2.0 of 2 busy",
+			},
+		},
+		"several threads, which wait": {
+			[]step{one, {n: 2, ratio: ratio(2, 1.9, 2.1), use: 1, cpus: 2, why: because(result.WhyOthersWaiting)}},
+			[]string{
+				"From 2 copies on, they slow each other down: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
+				"The copies lack CPUs: together they keep 1.0 of 2 busy",
+			},
+		},
+		"a quota": {
+			[]step{one, {n: 2, ratio: ratio(2, 1.9, 2.1), use: 1, cpus: 2, why: because("throttled_seconds")}},
+			[]string{
+				"From 2 copies on, they slow each other down: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 1.00 × (0.95 to 1.05) as much",
 			},
 		},
 		"too wide": {
 			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4)}},
-			[]string{"Can't tell whether it scales to 2 copies: the last ends after 1.10 × (0.90 to 1.40) the time of one"},
+			[]string{"Can't tell whether 2 copies slow each other down: the last ends after 1.10 × (0.90 to 1.40) the time of one"},
 		},
-		"not known": {[]step{one, {n: 2}}, []string{"Can't tell yet whether it scales to 2 copies"}},
+		"not known": {[]step{one, {n: 2}}, []string{"Can't tell yet whether 2 copies slow each other down"}},
 		"doubt before": {
 			[]step{one, {n: 2, ratio: ratio(1.1, 0.9, 1.4)}, {n: 4, ratio: ratio(2, 1.9, 2.1)}},
 			[]string{
-				"It stops scaling at 4 copies: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
+				"From 4 copies on, they slow each other down: the last ends after 2.00 × (1.90 to 2.10) the time of one, and all do 2.00 × (1.90 to 2.11) as much",
 			},
 		},
 	} {

@@ -15,7 +15,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// slowed is the ratio of times above which a copy is slower than a lone one, so that more copies do not simply do more.
+// slowed is the ratio of times above which copies slow each other down.
 const slowed = 1.1
 
 // step is a number of copies of a run that compares such numbers.
@@ -79,7 +79,7 @@ func (s step) output() stats.Effect {
 // times returns a ratio with its interval: "1.97 × (1.95 to 2.00)".
 func times(e stats.Effect) string { return fmt.Sprintf("%.2f × (%.2f to %.2f)", e.Ratio, e.Lo, e.Hi) }
 
-// scaling says how far the copies of a run scale, and why no further.
+// scaling says from which number on the copies of a run slow each other down, and why. base is the number with which all are compared.
 func scaling(steps []step, base step) (statements []view.Statement) {
 	one := "one"
 	if base.n > 1 {
@@ -90,9 +90,9 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 		switch {
 		case s.n <= base.n:
 		case s.known() && s.ratio.Lo > slowed:
-			text := fmt.Sprintf("It stops scaling at %d copies: the last ends after %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output()))
+			text := fmt.Sprintf("From %d copies on, they slow each other down: the last ends after %s the time of %s, and all do %s as much", s.n, times(s.ratio), one, times(s.output()))
 			if doubt.n == 0 && far.n > base.n {
-				text = fmt.Sprintf("It scales to %d copies, which do %s as much as %s. %s", far.n, times(far.output()), one, text)
+				text = fmt.Sprintf("Up to %d copies, which do %s as much as %s, none is more than 10%% slower. %s", far.n, times(far.output()), one, text)
 			}
 			return append([]view.Statement{{Text: text}}, s.shared()...)
 		case s.known() && s.ratio.Hi <= slowed && doubt.n == 0:
@@ -103,11 +103,11 @@ func scaling(steps []step, base step) (statements []view.Statement) {
 	}
 	switch {
 	case doubt.n != 0 && !doubt.known():
-		return []view.Statement{{Text: fmt.Sprintf("Can't tell yet whether it scales to %d copies", doubt.n)}}
+		return []view.Statement{{Text: fmt.Sprintf("Can't tell yet whether %d copies slow each other down", doubt.n)}}
 	case doubt.n != 0:
-		return []view.Statement{{Text: fmt.Sprintf("Can't tell whether it scales to %d copies: the last ends after %s the time of %s", doubt.n, times(doubt.ratio), one)}}
+		return []view.Statement{{Text: fmt.Sprintf("Can't tell whether %d copies slow each other down: the last ends after %s the time of %s", doubt.n, times(doubt.ratio), one)}}
 	}
-	return []view.Statement{{Text: fmt.Sprintf("It scales to %d copies, the most that were tried: they do %s as much as %s", far.n, times(far.output()), one)}}
+	return []view.Statement{{Text: fmt.Sprintf("Up to %d copies, the most that were tried, none is more than 10%% slower: they do %s as much as %s", far.n, times(far.output()), one)}}
 }
 
 // found says how far the copies of a search in order scale, and why no further.
