@@ -182,8 +182,9 @@ var least = map[string]float64{
 const firstDriver = 8 // in reasons
 
 // The longest times, in seconds, that single events take: to clear a huge page of 2 MiB; to fill the first-level cache of a CPU, the second-level
-// cache, or the last one (a move to another node has no limit: memory stays farther away); to wait until a migration thread has moved a thread; to read from memory of another node that is busy, or to
-// walk a page table there; to refill a pipeline; a slot of a CPU with 4 slots a cycle, at 250 MHz.
+// cache, or the last one (a move to another node has no limit: memory stays farther away); to wait until the kernel's migration thread has
+// moved a thread; to read from memory of another node that is busy, or to walk a page table there; to refill a pipeline; a slot of a CPU with 4 slots
+// a cycle, at 250 MHz.
 const (
 	aFault      = 0.0005
 	aNearMove   = 0.0001
