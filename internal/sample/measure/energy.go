@@ -8,7 +8,6 @@ import (
 
 	"gorun/internal/kernel/linux"
 	"gorun/internal/kernel/sysfs"
-	"gorun/internal/record/result"
 )
 
 // energy has the counters of the energy that the machine's packages use (RAPL, Documentation/power/powercap/powercap.rst).
@@ -81,36 +80,4 @@ func (e *energy) used(before, after []uint64) *float64 {
 		sum += float64(after[i]) - float64(before[i])
 	}
 	return new(sum / 1e6)
-}
-
-// CountMore has the samples of the watcher that have Counters also have what is only counted where the cause is asked for.
-func (w *Watcher) CountMore() { w.energy = new(openEnergy(w.root)) }
-
-// readMore reads what is only counted where the cause is asked for.
-func (w *Watcher) readMore(r *reading) {
-	if w.energy == nil {
-		return
-	}
-	r.energy = w.energy.read(w.root)
-	if seconds, err := readPressure(w.root, "io"); err == nil {
-		r.io = &seconds
-	}
-	if seconds, err := readPressure(w.root, "memory"); err == nil {
-		r.memory = &seconds
-	}
-}
-
-// count sets what is only counted where the cause is asked for.
-func (w *Watcher) count(c *result.Counters, before, after reading) {
-	if was, is := before.stat, after.stat; was != nil && is != nil && after.at.Sub(before.at).Seconds() >= leastTicks*result.Tick {
-		c.InterruptSeconds = increase(&was.interrupts, &is.interrupts)
-	}
-	if w.energy == nil {
-		return
-	}
-	if err := w.energy.lack; err != nil {
-		c.Lacking("joules", err)
-	}
-	c.IOPressureSeconds, c.MemoryPressureSeconds = increase(before.io, after.io), increase(before.memory, after.memory)
-	c.Joules = w.energy.used(before.energy, after.energy)
 }
