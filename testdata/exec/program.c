@@ -99,16 +99,24 @@ static void *together(void *arg)
 	return NULL;
 }
 
+/* Returns memory that this thread has written. */
+static unsigned long *written(unsigned long size)
+{
+	unsigned long *words = malloc(size * sizeof *words);
+
+	if (!words)
+		err(1, "malloc");
+	for (unsigned long i = 0; i < size; i++)
+		words[i] = i;
+	return words;
+}
+
 static void *memory(void *arg)
 {
 	enum { WORDS = 8 << 20 };
-	unsigned long *words = malloc(WORDS * sizeof *words), sum = 0;
+	unsigned long *words = written(WORDS), sum = 0;
 
 	(void)arg;
-	if (!words)
-		err(1, "malloc");
-	for (unsigned long i = 0; i < WORDS; i++)
-		words[i] = i;
 	for (unsigned long i = 0; i < count; i++)
 		sum += words[i * 5 % WORDS]++;
 	atomic_store(&counters[0].word, sum);
@@ -119,13 +127,9 @@ static void *memory(void *arg)
 static void *remote(void *arg)
 {
 	enum { WORDS = 4 << 20, CHUNK = 1000, FAR = 5, NODE_OF_ADDRESS = 3 /* MPOL_F_NODE | MPOL_F_ADDR */ };
-	unsigned long *words = malloc(WORDS * sizeof *words), x = 1;
+	unsigned long *words = written(WORDS), x = 1;
 
 	(void)arg;
-	if (!words)
-		err(1, "malloc");
-	for (unsigned long i = 0; i < WORDS; i++)
-		words[i] = i;
 	for (unsigned long i = 0; i < count; i++) {
 		unsigned long *word = &words[i * 4096 % WORDS];
 		unsigned node;
