@@ -108,6 +108,24 @@ func TestWhyOfLooks(t *testing.T) {
 	}
 }
 
+// TestWhyOfMoves: a thread that moves is blocked, but not for long.
+func TestWhyOfMoves(t *testing.T) {
+	for moves, explained := range map[uint64][]string{500: {"same_llc_moves"}, 100: nil} {
+		run := workers(2)
+		account := accounted(1, "workers=1", "blocked", 0.04)
+		fake{spoil: func(s *result.Sample, of string) {
+			account(s, of)
+			s.Counters = &result.Counters{SameLLCMoves: new(uint64(0))}
+			if of == "workers=1" {
+				*s.Counters.SameLLCMoves = moves
+			}
+		}}.play(t, run, 40)
+		matrix.Explain(run, false)
+		assert.Equal(t, "blocked", run.Cells[1].Why.Cause)
+		assert.Equal(t, explained, run.Cells[1].Why.ExplainedBy, "%d moves", moves)
+	}
+}
+
 // TestWhyOfEvents: events of the CPU that a cell has more of are drivers, with the words that the user's rights ask for. What no sample has is
 // missing, and no hypothesis.
 func TestWhyOfEvents(t *testing.T) {
