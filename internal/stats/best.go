@@ -39,8 +39,8 @@ func newContest(d Design) *contest {
 const mostMet = 16 * BlockCells
 
 // add adds the seconds of a block by cell. duplicate is that of the baseline, or NaN. all: all its pairs are followed, and not only those with
-// the baseline.
-func (c *contest) add(block map[int]float64, duplicate float64, all bool) {
+// the baseline. apart is the factor by which a ratio may be wrong.
+func (c *contest) add(block map[int]float64, duplicate float64, all bool, apart float64) {
 	cells := make([]int, 0, len(block))
 	for cell := range block {
 		if cell < len(c.design.Cells) {
@@ -63,9 +63,9 @@ func (c *contest) add(block map[int]float64, duplicate float64, all bool) {
 			s.add(math.Log(block[b]/block[a]), second)
 			switch e := s.ends(); {
 			case e.Lo > e.Hi: // the ratio changed during the run
-			case e.Lo > 1:
+			case e.Lo > apart:
 				c.leave(b, a)
-			case e.Hi < 1:
+			case e.Hi < 1/apart:
 				c.leave(a, b)
 			}
 		}
@@ -102,7 +102,7 @@ func (c *contest) most(a, b int) float64 {
 }
 
 // best returns what was found among the cells that could be run.
-func (c *contest) best(gone map[int]bool) Best {
+func (c *contest) best(gone map[int]bool, apart float64) Best {
 	found := Best{Winner: -1, Out: c.out}
 	for cell := range len(c.design.Cells) {
 		if _, out := c.out[cell]; !out && !gone[cell] {
@@ -115,7 +115,7 @@ func (c *contest) best(gone map[int]bool) Best {
 	farthest := func(cell int) (ratio float64) {
 		for _, other := range found.Left {
 			if other != cell {
-				ratio = max(ratio, c.most(cell, other))
+				ratio = max(ratio, apart*c.most(cell, other))
 			}
 		}
 		return ratio

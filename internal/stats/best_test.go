@@ -148,12 +148,27 @@ func TestBestLeaves(t *testing.T) {
 		})
 	}
 	alone := newContest(design(1, 2))
-	assert.Equal(t, -1, alone.best(map[int]bool{1: true}).Winner, "the other cell could not be run")
+	assert.Equal(t, -1, alone.best(map[int]bool{1: true}, 1).Winner, "the other cell could not be run")
+	for _, times := range []map[int]float64{{0: 1, 1: 1.6}, {0: 1.6, 1: 1}} {
+		apart := newContest(design(1, 2))
+		for range 40 {
+			apart.add(times, math.NaN(), true, 1.7)
+		}
+		assert.Empty(t, apart.out, "the baseline differs from its duplicate by more")
+		apart.add(times, math.NaN(), true, 1.5)
+		assert.Len(t, apart.out, 1)
+	}
+	equal := newContest(design(1, 2))
+	for range 40 {
+		equal.add(map[int]float64{0: 1, 1: 1}, math.NaN(), true, 1)
+	}
+	assert.GreaterOrEqual(t, equal.best(nil, 1.01).Winner, 0)
+	assert.Equal(t, -1, equal.best(nil, 1.03).Winner, "one may be better by more than the margin")
 	circle := newContest(design(1, 3))
 	for range 40 {
-		circle.add(map[int]float64{0: 1, 1: 2}, math.NaN(), true)
-		circle.add(map[int]float64{1: 1, 2: 2}, math.NaN(), true)
-		circle.add(map[int]float64{2: 1, 0: 2}, math.NaN(), true)
+		circle.add(map[int]float64{0: 1, 1: 2}, math.NaN(), true, 1)
+		circle.add(map[int]float64{1: 1, 2: 2}, math.NaN(), true, 1)
+		circle.add(map[int]float64{2: 1, 0: 2}, math.NaN(), true, 1)
 	}
-	assert.Equal(t, Best{Winner: -1, Out: map[int]int{1: 0, 2: 1, 0: 2}}, circle.best(nil))
+	assert.Equal(t, Best{Winner: -1, Out: map[int]int{1: 0, 2: 1, 0: 2}}, circle.best(nil, 1))
 }

@@ -30,6 +30,7 @@ type Design struct {
 	Contrasts   []Contrast
 	Even        bool  // bettors split their wealth evenly among their stakes, as in older runs
 	Untied      bool  // the error of a contest is that of one cell against each other one, as in older runs
+	Strict      bool  // a baseline that differs from its own duplicate leaves no verdict, by how much it does, as in older runs
 	Step        *Step // nil: what is asked is whether the cells differ
 	Rate        bool  // the times are inverses of rates, and verdicts give rates
 	Amount      bool  // the compared figure is not a time; see Verdict
@@ -266,7 +267,7 @@ func (r *Judge) Add(round Round, seconds []float64) error {
 			duplicate = control
 		}
 		if r.until.Best {
-			r.contest.add(took, duplicate, len(r.live) < mostMet)
+			r.contest.add(took, duplicate, len(r.live) < mostMet, r.apart())
 		}
 		base, compared := took[r.design.Baseline]
 		for _, cell := range block {
@@ -316,7 +317,7 @@ func (r *Judge) Release(cell int) {
 func (r *Judge) Live() []int { return slices.Sorted(slices.Values(r.live)) }
 
 // Done reports whether more rounds are pointless: the planned ones were taken, or no cell is live and none waits for
-// the control, or the control differs from the baseline, so that no verdict is possible.
+// the control, or no verdict is possible.
 func (r *Judge) Done() bool {
 	switch {
 	case r.until.Rounds > 0 && r.rounds >= r.until.Rounds:
@@ -337,11 +338,11 @@ func (r *Judge) beaten(cell int) bool {
 }
 
 // Best returns the best cell, as far as it is known. The design must look for it.
-func (r *Judge) Best() Best { return r.contest.best(r.gone) }
+func (r *Judge) Best() Best { return r.contest.best(r.gone, r.apart()) }
 
 // Scales reports whether the cell of a step is claimed to scale.
 func (r *Judge) Scales() bool {
-	return !r.unsound() && r.comparisons[1-r.design.Baseline].typical.ends().step(r.design.Step.scale(r.design.Margin)) == Scales
+	return r.ends(r.comparisons[1-r.design.Baseline]).step(r.design.Step.scale(r.design.Margin)) == Scales
 }
 
 // waits reports whether a comparison would be "no difference" if the control's interval were narrow enough.
@@ -368,12 +369,12 @@ func (r *Judge) enough(c comparison) bool {
 	if r.until.Rounds > 0 {
 		return false
 	}
-	e := c.typical.ends()
-	if step := r.design.Step; step != nil {
-		return e.step(step.scale(r.design.Margin)) != CantTell
-	}
+	e, certain := c.typical.ends(), r.ends(c)
 	narrow := e.Hi <= e.Lo*(1+r.design.Precision)
-	if r.until.Answers && e.differs() && (narrow || e.answers()) {
+	if step := r.design.Step; step != nil {
+		return certain.step(step.scale(r.design.Margin)) != CantTell || narrow
+	}
+	if r.until.Answers && certain.differs() && (narrow || e.answers()) {
 		return true
 	}
 	return c.total.looks > 0 && (narrow || e.within(r.design.Margin)) && !r.doubtful(c)
@@ -391,11 +392,31 @@ func (r *Judge) doubtful(c comparison) bool {
 	return c.typical.ends().kind(r.design.Margin) == Same && c.total.differs(r.design.Margin)
 }
 
-// unsound reports whether the baseline differs from its own duplicate.
+// apart returns by which factor the baseline may differ from its own duplicate, if it does: each ratio to it may be wrong by as much. It is
+// 1 if the two are not known to differ, and infinite if no limit is known.
+func (r *Judge) apart() float64 {
+	control, factor := r.control(), 1.0
+	if !r.unsound() {
+		for _, e := range [...]Effect{control.typical.ends(), control.total.interval} {
+			if e.differs() {
+				factor = max(factor, e.Hi, 1/e.Lo)
+			}
+		}
+		if factor < farthest {
+			return factor
+		}
+	}
+	return math.Inf(1)
+}
+
+// unsound reports whether no verdict is possible: the ratio of the baseline to its own duplicate changed during the run.
 func (r *Judge) unsound() bool {
 	e := r.control().typical.ends()
-	return r.control().differs() || e.Lo > e.Hi
+	return e.Lo > e.Hi || r.design.Strict && r.control().differs()
 }
+
+// ends returns the interval of the typical ratio, wider by as much as the baseline differs from its duplicate.
+func (r *Judge) ends(c comparison) Effect { return r.design.grid().wider(c.typical.ends(), r.apart()) }
 
 // controlled reports whether the control's interval is at most as wide as ± margin.
 func (r *Judge) controlled() bool {
@@ -457,16 +478,23 @@ func (r *Judge) measured(c comparison) Verdict {
 	return v
 }
 
-// verdict judges a comparison by its two effects, and then checks the control. A claim of a difference does not need a
-// narrow control: a wide one only makes such claims rarer.
+// verdict judges a comparison by its two effects, which are less certain if the baseline differs from its duplicate. A claim of a difference
+// does not need a narrow control: a wide one only makes such claims rarer.
 func (r *Judge) verdict(c comparison) Verdict {
 	v := r.measured(c)
 	if step := r.design.Step; step != nil {
 		v.Scale, v.Total, v.Doubt = step.scale(r.design.Margin), nil, false
-		v.Kind = v.judged()
 	}
+	apart := r.apart()
+	if !r.unsound() {
+		v.Typical = r.design.grid().wider(v.Typical, apart)
+		if v.Total != nil {
+			*v.Total = r.design.grid().wider(*v.Total, apart)
+		}
+	}
+	v.Kind = v.judged()
 	switch {
-	case r.unsound():
+	case r.unsound(), apart > 1 && v.Kind == CantTell:
 		v.Kind = CantTell
 		v.Reason = "the baseline differs from its own duplicate: " + v.control(r.control())
 	case v.Typical.Lo > v.Typical.Hi:
@@ -489,7 +517,7 @@ func (r *Judge) verdict(c comparison) Verdict {
 func (r *Judge) foresee(c comparison) Verdict {
 	v := r.verdict(c)
 	switch {
-	case v.Kind != CantTell || r.unsound() || v.Typical.Lo > v.Typical.Hi || r.until.Best:
+	case v.Kind != CantTell || r.apart() > 1 || v.Typical.Lo > v.Typical.Hi || r.until.Best:
 	case r.design.Step != nil:
 		v.Forecast = r.stepForecast(c)
 	case r.doubtful(c):

@@ -1,6 +1,9 @@
 package stats
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Search looks for the change of a history from which on something is worse. It compares the two ends of the history, then again and again
 // a change in the middle with both ends of what is left, in the same blocks, and at the end the change that it found with the one
@@ -46,7 +49,7 @@ const (
 	NotWorse  Goes = "not-worse" // without a middle: the bad end is better, or there is no difference larger than the margin
 	Undecided Goes = "undecided" // the budget of the stage ended before a claim
 	Skips     Goes = "skips"     // a change could not be measured
-	Again     Goes = "again"     // the good end differs from its duplicate: the stage is repeated once, on new samples
+	Again     Goes = "again"     // the good end differs from its duplicate by too much: the stage is repeated once, on new samples
 )
 
 // stageCells are the names of the cells of a stage in its design: the good end is the baseline.
@@ -154,9 +157,16 @@ func (s *Search) Add(seconds []float64) error {
 // stage returns the stage in progress.
 func (s *Search) stage() *Stage { return &s.stages[len(s.stages)-1] }
 
+// hidden reports whether a stage has no claim because the good end differs from its duplicate.
+func (s *Search) hidden() bool {
+	claims := func(c comparison) bool { return s.judge.quick(c).claims() }
+	return s.judge.apart() > 1 && !slices.ContainsFunc(s.judge.all(), claims)
+}
+
 // over reports whether a stage has taken all its rounds, or more rounds cannot decide it.
 func (s *Search) over() bool {
-	return s.judge.unsound() || s.design.Rounds > 0 && s.judge.Rounds() >= s.design.Rounds
+	full := s.design.Rounds > 0 && s.judge.Rounds() >= s.design.Rounds
+	return full || s.hidden()
 }
 
 // patient reports whether a stage that has a claim goes on: for half as many rounds again as the claim took, so that a difference about as
@@ -240,7 +250,7 @@ func (s *Search) settled() *Stage {
 	*stage = s.Standing()
 	worse := stage.FromGood.Kind == Slower
 	switch {
-	case s.judge.unsound() && !s.repeated():
+	case s.hidden() && !s.repeated():
 		stage.Goes = Again
 	case stage.Middle == nil && worse:
 		stage.Goes = Worse

@@ -218,16 +218,20 @@ func TestSearchSkips(t *testing.T) {
 
 // A stage in which the good end differs from its duplicate is repeated once. The last one has half of the error for each try.
 func TestSearchRepeats(t *testing.T) {
+	times := []float64{1, 1, 1.4}
 	disturbed := func(s *Search, stages int) {
 		for !s.Done() && len(s.Stages()) == stages {
 			var seconds []float64
 			for _, of := range s.Next() {
-				seconds = append(seconds, map[bool]float64{true: 1.5, false: 1}[of < 0])
+				if of < 0 {
+					seconds = append(seconds, 1.5)
+				} else {
+					seconds = append(seconds, times[of])
+				}
 			}
 			require.NoError(t, s.Add(seconds))
 		}
 	}
-	times := []float64{1, 1, 2}
 	s := newSearch(t, straight(3), 0, 2)
 	disturbed(s, 1)
 	assert.Equal(t, Worse, stage(t, s, times).Goes)
@@ -248,8 +252,16 @@ func TestSearchRepeats(t *testing.T) {
 	assert.True(t, s.Done())
 	assert.Equal(t, []Goes{Again, Undecided}, goes(s))
 
+	s = newSearch(t, straight(2), 0, 1) // a larger difference is known all the same
+	times = []float64{1, 9}
+	disturbed(s, 1)
+	disturbed(s, 2)
+	assert.True(t, s.Done())
+	assert.Equal(t, []Goes{Worse, Worse}, goes(s))
+
 	s = newSearch(t, straight(2), 0, 1)
-	stage(t, s, []float64{1, 2})
+	times = []float64{1, 1.4}
+	stage(t, s, times)
 	disturbed(s, 2)
 	disturbed(s, 3)
 	assert.True(t, s.Done())

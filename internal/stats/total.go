@@ -112,6 +112,14 @@ func (g grid) outward(e Effect) Effect {
 	return Effect{Ratio: e.Ratio, Lo: g.below(e.Lo), Hi: g.above(e.Hi)}
 }
 
+// wider returns the effect with both ends farther away by a factor. An interval without a ratio stays so.
+func (g grid) wider(e Effect, factor float64) Effect {
+	if factor == 1 || e.Lo > e.Hi {
+		return e
+	}
+	return g.outward(Effect{Ratio: e.Ratio, Lo: e.Lo / factor, Hi: e.Hi * factor})
+}
+
 // below returns the nearest ratio of the grid that is not greater.
 func (g grid) below(ratio float64) float64 {
 	return g.ratio(int(math.Floor(ratio*float64(g))) - int(g))

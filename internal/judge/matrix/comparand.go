@@ -104,7 +104,7 @@ func (f Comparand) Refusal(s *result.Sample) string {
 func (f Comparand) design(m *result.Matrix, comparisons int) stats.Design {
 	return stats.Design{
 		Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision, Comparisons: comparisons, Rate: f.rate, Amount: f.amount,
-		Even: m.Rules < boldSince, Untied: m.Rules < bestSince,
+		Even: m.Rules < boldSince, Untied: m.Rules < bestSince, Strict: m.Rules < apartSince,
 	}
 }
 

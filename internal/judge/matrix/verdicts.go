@@ -11,8 +11,9 @@ import (
 // Rules is the version of the rules by which verdicts follow from samples. A change after which the same samples may get another
 // verdict, or another summary, increments it: results that were written by other rules are not compared with what follows now. Since 2, the
 // header has the flags that were asked for. Since 3, it says when a cell is sampled enough. Since 4, most of the wealth of a bettor is on the
-// larger stakes. Since 5, it has the steps of a search in order. Since 6, all pairs of cells share the error of the best one.
-const Rules = 6
+// larger stakes. Since 5, it has the steps of a search in order. Since 6, all pairs of cells share the error of the best one. Since 7, a
+// baseline that differs from its duplicate makes intervals wider.
+const Rules = 7
 
 const (
 	// Reproduced is the version of the rules from which on the verdicts of a run are those that its gorun gave.
@@ -21,6 +22,7 @@ const (
 	// StepsSince is the version of the rules from which on numbers are asked about in order. A run that began before measures all of them.
 	StepsSince = 5
 	bestSince  = 6
+	apartSince = 7
 )
 
 // Judge sets the verdicts and summaries of the run's cells.

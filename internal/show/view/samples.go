@@ -33,10 +33,12 @@ func controlTable(run *result.Run, verbose bool) table.Table {
 	if len(controls) == 0 {
 		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control, Verdicts: m.ControlVerdicts}}
 	}
+	differs := false
 	for _, control := range controls {
 		var words table.Phrases
 		add := func(label string, v stats.Verdict) {
-			if verbose || v.Kind != stats.Same && v.Kind != stats.CantTell {
+			is := v.Kind != stats.Same && v.Kind != stats.CantTell
+			if differs = differs || is; verbose || is {
 				words = append(words, table.Phrase{Text: label + VerdictWords(v, verbose), Tone: table.ToneOf(v.Kind)})
 			}
 		}
@@ -50,8 +52,11 @@ func controlTable(run *result.Run, verbose bool) table.Table {
 			t.AddRow(table.Text(run.Cells[control.Baseline].Name), words)
 		}
 	}
+	if differs {
+		t.Notes = append(t.Notes, "differences from such a baseline have intervals that are wider by as much")
+	}
 	if verbose {
-		t.Notes = comparisonNotes(run, len(controls))
+		t.Notes = append(t.Notes, comparisonNotes(run, len(controls))...)
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 	"gorun/internal/base/packed"
 	"gorun/internal/record/result"
 	"gorun/internal/record/table"
+	"gorun/internal/stats"
 )
 
 // whys are the reasons for which samples have the only verdict that there is.
@@ -17,6 +18,15 @@ func whys(samples []result.Sample) (texts []string) {
 		texts = append(texts, phrase.Text)
 	}
 	return texts
+}
+
+// A baseline that differs from its duplicate is shown, with what follows from it.
+func TestControlIsShown(t *testing.T) {
+	for kind, rows := range map[stats.Kind]int{stats.Same: 0, stats.CantTell: 0, stats.Slower: 1, stats.Faster: 1} {
+		of := controlTable(&result.Run{Cells: []result.Cell{{Name: "a"}}, Matrix: &result.Matrix{Control: &stats.Verdict{Kind: kind}}}, false)
+		assert.Len(t, of.Rows, rows, kind)
+		assert.Len(t, of.Notes, rows, kind)
+	}
 }
 
 // A reason that several CPUs give a sample counts once for that sample, and names the CPUs.
