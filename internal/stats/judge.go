@@ -30,7 +30,7 @@ type Design struct {
 	Contrasts   []Contrast
 	Even        bool  // bettors split their wealth evenly among their stakes, as in older runs
 	Untied      bool  // the error of a contest is that of one cell against each other one, as in older runs
-	Strict      bool  // a baseline that differs from its own duplicate leaves no verdict, by how much it does, as in older runs
+	Strict      bool  // a baseline that differs from its own duplicate leaves no verdict, however little it does, as in older runs
 	Step        *Step // nil: what is asked is whether the cells differ
 	Rate        bool  // the times are inverses of rates, and verdicts give rates
 	Amount      bool  // the compared figure is not a time; see Verdict
@@ -234,11 +234,6 @@ func checkContrasts(d Design) error {
 	return nil
 }
 
-// Control returns the cell number of the baseline's duplicate.
-func (r *Judge) Control() int { return len(r.design.Cells) }
-
-func (r *Judge) control() comparison { return r.comparisons[r.Control()] }
-
 // Rounds returns the number of rounds added so far.
 func (r *Judge) Rounds() int { return r.rounds }
 
@@ -342,7 +337,7 @@ func (r *Judge) Best() Best { return r.contest.best(r.gone, r.apart()) }
 
 // Scales reports whether the cell of a step is claimed to scale.
 func (r *Judge) Scales() bool {
-	return r.ends(r.comparisons[1-r.design.Baseline]).step(r.design.Step.scale(r.design.Margin)) == Scales
+	return !r.unsound() && r.ends(r.comparisons[1-r.design.Baseline]).step(r.design.Step.scale(r.design.Margin)) == Scales
 }
 
 // waits reports whether a comparison would be "no difference" if the control's interval were narrow enough.
@@ -372,7 +367,7 @@ func (r *Judge) enough(c comparison) bool {
 	e, certain := c.typical.ends(), r.ends(c)
 	narrow := e.Hi <= e.Lo*(1+r.design.Precision)
 	if step := r.design.Step; step != nil {
-		return certain.step(step.scale(r.design.Margin)) != CantTell || narrow
+		return certain.step(step.scale(r.design.Margin)) != CantTell || narrow && r.differs()
 	}
 	if r.until.Answers && certain.differs() && (narrow || e.answers()) {
 		return true
@@ -390,38 +385,6 @@ func (e Effect) answers() bool {
 // doubtful reports whether a verdict of "no difference" would hide a probable difference of the total.
 func (r *Judge) doubtful(c comparison) bool {
 	return c.typical.ends().kind(r.design.Margin) == Same && c.total.differs(r.design.Margin)
-}
-
-// apart returns by which factor the baseline may differ from its own duplicate, if it does: each ratio to it may be wrong by as much. It is
-// 1 if the two are not known to differ, and infinite if no limit is known.
-func (r *Judge) apart() float64 {
-	control, factor := r.control(), 1.0
-	if !r.unsound() {
-		for _, e := range [...]Effect{control.typical.ends(), control.total.interval} {
-			if e.differs() {
-				factor = max(factor, e.Hi, 1/e.Lo)
-			}
-		}
-		if factor < farthest {
-			return factor
-		}
-	}
-	return math.Inf(1)
-}
-
-// unsound reports whether no verdict is possible: the ratio of the baseline to its own duplicate changed during the run.
-func (r *Judge) unsound() bool {
-	e := r.control().typical.ends()
-	return e.Lo > e.Hi || r.design.Strict && r.control().differs()
-}
-
-// ends returns the interval of the typical ratio, wider by as much as the baseline differs from its duplicate.
-func (r *Judge) ends(c comparison) Effect { return r.design.grid().wider(c.typical.ends(), r.apart()) }
-
-// controlled reports whether the control's interval is at most as wide as ± margin.
-func (r *Judge) controlled() bool {
-	e := r.control().typical.ends()
-	return e.Hi-e.Lo <= 2*r.design.Margin+rounding
 }
 
 // Verdicts returns the verdict on every cell, in the order of the design; the baseline's is empty. roundSeconds is the
@@ -456,16 +419,6 @@ func (r *Judge) Contrasts(roundSeconds float64) []Verdict {
 	return verdicts
 }
 
-// ControlVerdict returns the verdict on the baseline's duplicate, judged by itself: any kind but Same means that this
-// run cannot support verdicts, not yet or not at all.
-func (r *Judge) ControlVerdict() Verdict {
-	v := r.measured(r.control())
-	if v.Kind == CantTell {
-		v.Forecast = r.forecast(r.control())
-	}
-	return v
-}
-
 // measured returns the verdict that follows from the two effects of a comparison alone.
 func (r *Judge) measured(c comparison) Verdict {
 	v := r.design.open(len(c.typical.rounds))
@@ -485,16 +438,13 @@ func (r *Judge) verdict(c comparison) Verdict {
 	if step := r.design.Step; step != nil {
 		v.Scale, v.Total, v.Doubt = step.scale(r.design.Margin), nil, false
 	}
-	apart := r.apart()
-	if !r.unsound() {
-		v.Typical = r.design.grid().wider(v.Typical, apart)
-		if v.Total != nil {
-			*v.Total = r.design.grid().wider(*v.Total, apart)
-		}
+	v.Typical = r.design.grid().wider(v.Typical, r.apart())
+	if v.Total != nil {
+		*v.Total = r.design.grid().wider(*v.Total, r.apart())
 	}
 	v.Kind = v.judged()
 	switch {
-	case r.unsound(), apart > 1 && v.Kind == CantTell:
+	case r.unsound(), r.differs() && v.Kind == CantTell:
 		v.Kind = CantTell
 		v.Reason = "the baseline differs from its own duplicate: " + v.control(r.control())
 	case v.Typical.Lo > v.Typical.Hi:
@@ -517,7 +467,7 @@ func (r *Judge) verdict(c comparison) Verdict {
 func (r *Judge) foresee(c comparison) Verdict {
 	v := r.verdict(c)
 	switch {
-	case v.Kind != CantTell || r.apart() > 1 || v.Typical.Lo > v.Typical.Hi || r.until.Best:
+	case v.Kind != CantTell || r.differs() || v.Typical.Lo > v.Typical.Hi || r.until.Best:
 	case r.design.Step != nil:
 		v.Forecast = r.stepForecast(c)
 	case r.doubtful(c):

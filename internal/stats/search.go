@@ -160,7 +160,7 @@ func (s *Search) stage() *Stage { return &s.stages[len(s.stages)-1] }
 // hidden reports whether a stage has no claim because the good end differs from its duplicate.
 func (s *Search) hidden() bool {
 	claims := func(c comparison) bool { return s.judge.quick(c).claims() }
-	return s.judge.apart() > 1 && !slices.ContainsFunc(s.judge.all(), claims)
+	return s.judge.differs() && !slices.ContainsFunc(s.judge.all(), claims)
 }
 
 // over reports whether a stage has taken all its rounds, or more rounds cannot decide it.
